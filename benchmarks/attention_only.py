@@ -14,13 +14,13 @@ import numpy as np
 
 import byheart
 from byheart.constructions.attention_only import AttentionOnly
-from byheart.constructions.attention_only import solve as solving
 from byheart.constructions.attention_only.plan import make_plan
 from byheart.data.contexts import contexts
 from byheart.data.dataset import Dataset
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
 from byheart.gadgets import heads as gadget
+from byheart.gadgets import heads as solving
 
 from .report import Options, machine, table
 

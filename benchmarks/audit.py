@@ -69,13 +69,12 @@ def measured(runs, name, layers, dimension, heads, vocabulary, ends, count) -> d
         transformers.GPT2LMHeadModel(config).save_pretrained(f"{place}/model")
         subject = opened(f"{place}/model")
     items = pack(rows, [1] * count)
-    after, asked = items.asked(32, 50)
     tokens = scoring.batch_tokens(subject, [items])
     whole = sum(int(items.lengths[x].max()) * len(x) for x in scoring.batches(items, tokens))
     alone, ours = least(
         runs,
         lambda: bare(subject.model, items, tokens),
-        lambda: scoring.score(subject, items, after, asked, tokens, SILENT),
+        lambda: scoring.score(subject, items, (32, 50), tokens, SILENT),
     )
     return {
         "name": name,

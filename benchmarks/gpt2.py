@@ -19,7 +19,7 @@ from byheart.architectures import architecture
 from byheart.data.generate import uniform
 from byheart.lab.checkpoint import save
 from byheart.lab.learners import learner
-from byheart.lab.prefixes import prefixes
+from byheart.lab.problem import prefixes
 
 from .report import Options, machine, table
 

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from byheart.constructions.gpt2 import StockGPT2
 from byheart.constructions.stock.located import first_streams
+from byheart.data.arrays import batches
 from byheart.stock.checkpoint import Checkpoint, rounded
 from byheart.stock.enclose import attended, differences, through
-from byheart.stock.forward import by_length, last_logits
+from byheart.stock.forward import last_logits
 from byheart.stock.texts import texts_of
 
 from .report import Options, table
@@ -117,7 +118,7 @@ def measured(
         row: dict = {"lanes": code, "answers": k}
         for kind in (np.float64, np.float32):
             seen = np.empty(count)
-            for rows in by_length(known).values():
+            for rows in batches(known, lambda length: 1):
                 logits = last_logits(network, np.stack([known[i] for i in rows]), kind)
                 seen[rows] = divergence(target[rows], logits.astype(np.float64))
             row[np.dtype(kind).name] = [float(seen.mean()), float(seen.max())]

@@ -20,10 +20,10 @@ from byheart.data.contexts import contexts
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.load import from_rows, load, load_documents
 from byheart.data.targets import targets
-from byheart.lab.attempt import optimiser_of
 from byheart.lab.learners import Learner, learner
 from byheart.lab.problem import Problem, labelled, next_token
 from byheart.lab.protocol import PROTOCOLS, Attempt
+from byheart.lab.train import optimiser_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 STORIES, SENTENCES = DATA / "tinystories.txt", DATA / "mnli.tsv"

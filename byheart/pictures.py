@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+else:  # imported when a picture is drawn
+    Axes = Axis = Figure = Any
 
 ENDINGS = (".svg", ".png", ".pdf")
 STYLE: dict[Any, Any] = {
@@ -27,35 +29,33 @@ INK, PALE, FAINT = "#1f2933", "#667280", "#d5dae0"
 BLUE, ORANGE, GREEN, GREY = "#3b6ea8", "#d9822b", "#3f8f6b", "#8894a3"
 
 
-def canvas(width: float, height: float, scale: str = "linear") -> tuple["Figure", "Axes"]:
+def canvas(width: float, height: float, scale: str = "linear", parts: int = 1) -> tuple[Any, ...]:
     """A figure of this many inches, and its axes, with room for what is written around them."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12)
     figure = Figure(figsize=(width, height), layout=layout)
-    return figure, figure.add_subplot(xscale=scale, yscale=scale)
+    places = range(1, parts + 1)
+    return figure, *(figure.add_subplot(1, parts, i, xscale=scale, yscale=scale) for i in places)
 
 
-def label(axes: "Axes", x: str, y: str) -> None:
-    """What the axes mean."""
-    axes.set_xlabel(x, color=INK)
-    axes.set_ylabel(y, color=INK)
-
-
-def entitle(axes: "Axes", title: str) -> None:
-    """The title, at the left; a dollar sign is only a dollar sign."""
+def entitle(axes: Axes, title: str, x: str, y: str = "", size: float = 9) -> None:
+    """The title, at the left, and what the axes mean; a dollar sign is only a dollar sign."""
     title = title.replace("$", r"\$")
     axes.set_title(title, loc="left", size=12.5, weight="bold", color=INK, pad=14)
+    axes.set_xlabel(x, color=INK)
+    axes.set_ylabel(y, color=INK)
+    quiet(axes, size)
 
 
-def legend(figure: "Figure", columns: int, size: float) -> None:
+def legend(figure: Figure, columns: int, size: float) -> None:
     """What the lines and marks mean, below the axes."""
     look = {"frameon": False, "fontsize": size, "labelcolor": INK}
     figure.legend(loc="outside lower center", ncols=columns, **look)
 
 
-def ticks(axis: "Axis", places: list[int]) -> None:
+def ticks(axis: Axis, places: list[int]) -> None:
     """Ticks at these places and at no others."""
     from matplotlib.ticker import FixedLocator
 
@@ -63,7 +63,7 @@ def ticks(axis: "Axis", places: list[int]) -> None:
     axis.set_minor_locator(FixedLocator([]))
 
 
-def quiet(axes: "Axes", size: float = 9) -> None:
+def quiet(axes: Axes, size: float = 9) -> None:
     """A faint grid behind everything, and pale axes with numbers of this size."""
     axes.grid(True, color=FAINT, linewidth=0.7)
     axes.set_axisbelow(True)
@@ -90,7 +90,7 @@ def checked(path: str | Path | None, force: bool) -> Path | None:
     return Path(path)
 
 
-def write(draw: Callable[..., "Figure"], result: Any, path: Path) -> None:
+def write(draw: Callable[..., Figure], result: Any, path: Path) -> None:
     """Draw a picture and write it, as a whole or not at all."""
     from matplotlib import rc_context
 

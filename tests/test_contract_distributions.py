@@ -13,9 +13,10 @@ from byheart.constructions import ALL
 from byheart.data.load import from_rows, write_jsonl
 from byheart.exact.network import Dyadic, dyadic
 from byheart.models.verification import verify
-from byheart.softmax import codeword as decoder_code
+from byheart.softmax.codeword import encoded_bits
 from byheart.softmax.decoder import Decoder
 from byheart.softmax.store import weights
+from tests.softmax.code_words import decode, encode
 
 # orders of one multiset, a duplicate, contexts with two and three labels, labels that are no tokens
 WORDS = [
@@ -166,7 +167,7 @@ def _rewrite(folder, model):
     settings = json.loads((folder / "config.json").read_text())
     parameters, bits = model.network.counts()
     settings["parameters"].update(parameters)
-    settings["bits"].update(bits, encoded=decoder_code.encoded_bits(model.network))
+    settings["bits"].update(bits, encoded=encoded_bits(model.network))
     (folder / "config.json").write_text(json.dumps(settings))
     certificate = json.loads((folder / "certificate.json").read_text())
     for name in certificate["files"]:
@@ -191,7 +192,7 @@ def test_counts_are_the_recomputed_ones(construction, data, saved):
     assert parameters["dense"] == parameters["counted"] == shape.parameters
     assert bits["total"] == sum(value.coded_bits for value in values)
     assert bits["fixed"] == sum(value.fixed_bits for value in values)
-    assert bits["encoded"] == decoder_code.encoded_bits(model.network)
+    assert bits["encoded"] == encoded_bits(model.network)
     assert settings["data"]["sha256"] == dataset.sha256()
 
 
@@ -208,7 +209,7 @@ def test_certificate_survives(construction, data, saved):
 @each_with_data
 def test_code_word_survives(construction, data):
     network = compiled(construction.name, data)[1].network
-    assert decoder_code.decode(decoder_code.encode(network)) == network
+    assert decode(encode(network)) == network
 
 
 @each

@@ -1,12 +1,13 @@
 """bounds: how small a model can be, how much it can hold, and whether a dataset fits."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..architectures import ARCHITECTURES
 from ..architectures.bounding import FITS, Verdict, architecture_facts, verdict
+from ..claims.result import picked
 from ..data.dataset import Dataset
 from ..data.documents import Documents
 from ..data.load import applicable, load, read
@@ -38,7 +39,6 @@ class Bounds(Tabular):
     tables        Table 1 of kajitsuka2025 and of madden2024; empty unless they were asked for
     network       our own network for the dataset; None unless it was asked for
     models        the sizes of models that were verified on the dataset
-    picture       the file that was drawn
     """
 
     dataset: DataFacts | None
@@ -63,21 +63,14 @@ class Bounds(Tabular):
 
     def json(self) -> dict:
         """The answer of `byheart bounds --json`."""
-        rank, model = self.effective, self.architecture
-        return {
-            "dataset": None if self.dataset is None else self.dataset.json(),
-            "architecture": None if model is None else model.json(),
-            "rows": [row.json() for row in self.rows],
-            "effective": None
-            if rank is None
-            else {"model": self.measured, **rank._asdict(), "evidence": "observed"},
-            "verdict": None if self.verdict is None else asdict(self.verdict),
-            "definitions": self.definitions,
-            "tables": [table.json() for table in self.tables],
-            "network": None if self.network is None else self.network.json(),
-            "models": [row.json() for row in self.models],
-            "picture": self.picture,
-        }
+        names = (
+            "dataset architecture rows effective verdict definitions tables network models picture"
+        )
+        answer = picked(self, names)
+        if answer["effective"] is not None:
+            model = {"model": self.measured}
+            answer["effective"] = {**model, **answer["effective"], "evidence": "observed"}
+        return answer
 
     def table(self) -> Content:
         subjects, data, model = [], self.dataset, self.architecture
@@ -91,10 +84,9 @@ class Bounds(Tabular):
         for row in self.rows:
             if row.value is not None:
                 size = f"{row.value:,}" if isinstance(row.value, int) else f"{row.value:,.6g}"
+                bound = f"{SIGNS[row.direction]} {size}"
                 source = cited(f"{row.paper}, {row.item}")
-                rows.append(
-                    (f"{SIGNS[row.direction]} {size}", row.quantity, source, cited(row.reason))
-                )
+                rows.append((bound, row.quantity, source, cited(row.reason)))
         return title, ("bound", "quantity", "source", "remark"), rows
 
 
@@ -133,9 +125,6 @@ def bounds(
 
     Returns:
         The bounds: `rows`, `verdict`, and the facts that they were computed from.
-
-    Raises:
-        ByheartError: If nothing is given, or a size does not exist.
 
     Example:
         >>> import byheart

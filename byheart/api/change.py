@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 from ..claims.answer import Question
 from ..claims.location import Difference
+from ..claims.result import picked
 from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
 from ..constructions.retrieval import Retrieval
-from ..data.contexts import RESOLUTIONS
 from ..data.dataset import Dataset
 from ..data.edits import Items
 from ..data.load import write_jsonl
@@ -32,20 +32,19 @@ from ..errors import ByheartError
 from ..machine.files import refuse_existing
 from ..machine.swap import check_place
 from ..machine.watch import SILENT, Watch
-from ..models.difference import difference
-from ..models.kinds import kind_of
+from ..models.kinds import difference, kind_of
 from ..models.model import Model
-from ..models.questions import checked, from_line
-from ..models.source import settlement, stored, verify_command
+from ..models.questions import checked, from_line, lines_of
+from ..models.source import rule_of, settlement, stored, verify_command
 from ..stock.answer import vocabulary
 from ..stock.sources import ending, spelled_by, trained_again
 from ..stock.tokens import Vocabulary
 from .compile import compile
-from .configure import construction_of
+from .configure import check_prove_limit, construction_of
 from .reading import model_of, weights_hash, whole_data
 from .summary import Summary, summarise
 
-EDIT, FORGET = KINDS = ("edit", "forget")
+EDIT, FORGET = "edit", "forget"
 KEPT = "tokenizer.json"  # of the folder: how the data of an edited checkpoint was split
 
 
@@ -92,82 +91,70 @@ class Change:
 
     def json(self) -> dict:
         """The answer of `byheart edit --json` and `byheart forget --json`."""
-        compared = None
+        names = (
+            "kind changed added removed rows rebuilt structure_kept=same tokenizer_kept=tokenizer"
+        )
+        answer = picked(self, f"{names} difference weights written verify")
         if self.difference is not None:
-            compared = {x: y for x, y in self.difference.json().items() if x != "places"}
-        return {
-            **self.summary.json(),
-            "kind": self.kind,
-            "changed": self.changed,
-            "added": self.added,
-            "removed": self.removed,
-            "rows": self.rows,
-            "rebuilt": self.rebuilt,
-            "structure_kept": self.same,
-            "tokenizer_kept": self.tokenizer,
-            "difference": compared,
-            "weights": self.weights._asdict(),
-            "written": self.written,
-            "verify": self.verify,
-        }
+            del answer["difference"]["places"]
+        return {**self.summary.json(), **answer}
 
 
-class Target(NamedTuple):
-    """Where the new folder and its data are written, if they are."""
+class Task(NamedTuple):
+    """A model that is changed, its data, and where the new folder and its data are written.
 
-    output: Path | None
-    data: Path | None
-    force: bool
-
-
-def target_at(output: str | Path | None, data: str | Path | None, force: bool) -> Target:
-    """Where the output goes; ByheartError if it cannot be written there."""
-    target = Target(
-        None if output is None else Path(output), None if data is None else Path(data), force
-    )
-    if target.output is not None:
-        check_place(target.output, force)
-    if target.data is not None:
-        refuse_existing(target.data, force)
-    return target
-
-
-class Old(NamedTuple):
-    """The model that is changed, with its data.
-
-    folder   that it was read from, if it was
+    folder   that the model was read from, if it was
     loading  the options of the file that the user gave
     """
 
     model: Model
     folder: Path | None
     construction: Construction
-    items: Items
+    selection: "Selection"
     loading: Mapping[str, Any]
+    output: Path | None
+    write_data: Path | None
+    force: bool
+    prove_limit: float
+    watch: Watch
 
     @property
     def data(self) -> Dataset:
-        return self.items.dataset
+        return self.selection.items.dataset
 
 
-def opened(
-    model: Model | str | Path, data: Any, loading: Mapping[str, Any], target: Target, watch: Watch
-) -> Old:
-    """A model that can be edited, with the items of its data."""
+def begin(
+    model: Model | str | Path,
+    data: Any,
+    loading: Mapping[str, Any],
+    output: str | Path | None,
+    write_data: str | Path | None,
+    force: bool,
+    prove_limit: float,
+    watch: Watch,
+) -> Task:
+    """A model that can be edited, with its data; ByheartError if the output cannot be written."""
+    check_prove_limit(prove_limit)
+    output = None if output is None else Path(output)
+    write_data = None if write_data is None else Path(write_data)
+    if output is not None:
+        check_place(output, force)
+    if write_data is not None:
+        refuse_existing(write_data, force)
     watch.stage("opening")
     folder = Path(model) if isinstance(model, str | Path) else None
     model = model_of(model, "this")
     dataset, construction = whole_data(model, data, loading), construction_of(model)
     texts = construction.claim.texts
     wanted = ending(dataset) if texts else ".jsonl"
-    if target.data is not None and target.data.suffix != wanted:
-        raise ByheartError(f"{target.data}: the data is written as {wanted}; name it so.")
+    if write_data is not None and write_data.suffix != wanted:
+        raise ByheartError(f"{write_data}: the data is written as {wanted}; name it so.")
     if not construction.edits:
         retrieval = "editable" in construction.options()
-        again = "compile it again with `editable=True`" if retrieval else "compile it again with "
-        again += "" if retrieval else "`method='hash-fold-retrieve'` and `editable=True`"
+        other = "" if retrieval else "`method='hash-fold-retrieve'` and "
         raise ByheartError(
-            f"the model is not editable: the labels of its data decided its structure; {again}."
+            "the model is not editable: the labels of its data decided its structure; compile it "
+            f"again with {other}`editable=True`."
         )
     if texts and dataset.tokenizer is None:
         raise ByheartError(
@@ -184,7 +171,9 @@ def opened(
             "the tokenizer was trained on all of this text, so it holds something of every "
             "document; write the changed text and compile it again."
         )
-    return Old(model, folder, construction, items_of(dataset, construction), loading)
+    selection = Selection(model, items_of(dataset, construction))
+    places = (output, write_data, force)
+    return Task(model, folder, construction, selection, loading, *places, prove_limit, watch)
 
 
 def items_of(dataset: Dataset, construction: Construction) -> Items:
@@ -198,16 +187,11 @@ def recompiled(
 ) -> Model:
     """The model that the folder's own options make of the data, from nothing else."""
     construction = construction_of(model)
-    rule = rule_of(model)
     if data.tokenizer is None and construction.claim.texts:  # tokens, as in data.jsonl
         data = replace(data, tokenizer=model.record.tokenizer)
-    return compile(data, construction, on_conflict=rule, prove_limit=prove_limit, watch=watch)
-
-
-def rule_of(model: Model) -> str:
-    """How conflicts of the model's data were resolved."""
-    rule = model.record.options.get("on_conflict")
-    return rule if model.claim.conflicts and rule in RESOLUTIONS else RESOLUTIONS[0]
+    return compile(
+        data, construction, on_conflict=rule_of(model), prove_limit=prove_limit, watch=watch
+    )
 
 
 def split_again(model: Model, data: Dataset, rebuild: bool) -> Dataset:
@@ -245,51 +229,43 @@ class Selection:
         """The tokens of a question; text is read as `recall` reads it."""
         return from_line(self.model, question) if isinstance(question, str) else list(question)
 
-    def has(self, tokens: Sequence) -> bool:
-        key = self.items.key(tokens)
-        return key is not None and key in self.all
+    def find(self, tokens: Sequence) -> list[int] | None:
+        """The rows of an item of the data; None if it is none."""
+        return self.all.get(self.items.key(tokens))
 
     def rows(self, question: Question) -> list[int]:
-        tokens = self.tokens(question)
-        key = self.items.key(tokens)
-        if key is None or key not in self.all:
+        key = self.items.key(self.tokens(question))
+        rows = self.all.get(key)
+        if rows is None:
             what = "a document of" if self.items.texts else "an item of"
             raise ByheartError(f"{question!r} is not {what} the data.")
         if key in self.used:
             raise ByheartError(f"{question!r} is named twice; name an item once.")
         self.used.add(key)
-        return self.all[key]
+        return rows
 
 
 def carry_out(
-    old: Old,
-    construction: Construction,
-    data: Dataset,
-    kind: str,
-    counts: Mapping[str, int],
-    target: Target,
-    prove_limit: float,
-    watch: Watch,
+    task: Task, construction: Construction, data: Dataset, kind: str, counts: Mapping[str, int]
 ) -> Change:
     """Compile the changed data, and write the folder and then the data, if they are wanted.
 
     The hash of the old weights is in the answer alone: whoever has the remaining data could compile
     it with each guess of a removed item and compare.
     """
+    old, watch, limit = task.model, task.watch, task.prove_limit
     watch.stage("building", len(data))
-    model = compile(
-        data, construction, on_conflict=rule_of(old.model), prove_limit=prove_limit, watch=watch
-    )
-    kept = training(old.model) if data.loading.get("tokenizer") == KEPT else None
+    model = compile(data, construction, on_conflict=rule_of(old), prove_limit=limit, watch=watch)
+    kept = training(old) if data.loading.get("tokenizer") == KEPT else None
     solved = isinstance(construction, Retrieval) and construction.structure is not None
     rebuilt = kept is None and not solved
     change = {"kind": kind, "data": model.record.data.sha256, "rebuilt": rebuilt}
     search = model.record.search._replace(tokenizer=kept)
     model = replace(model, record=replace(model.record, search=search, change=change))
-    compared = difference(old.model, model)
-    before, after = (x.record.search.structure for x in (old.model, model))
-    before_hash = weights_hash(old.model, old.folder)
-    verify = _write(model, data, target, watch)
+    compared = difference(old, model)
+    before, after = (x.record.search.structure for x in (old, model))
+    old_hash = weights_hash(old, task.folder)
+    verify = _write(task, model, data)
     return Change(
         summary=summarise(model, model.verification, model.record.seconds),
         data=data,
@@ -298,52 +274,47 @@ def carry_out(
         rebuilt=rebuilt,
         same=before == after and compared is not None,
         difference=compared,
-        weights=WeightHashes(before_hash, weights_hash(model, target.output)),
+        weights=WeightHashes(old_hash, weights_hash(model, task.output)),
         tokenizer=kept,
-        written=None if target.output is None else str(target.output),
+        written=None if task.output is None else str(task.output),
         verify=verify,
     )
 
 
-def _write(model: Model, data: Dataset, target: Target, watch: Watch) -> str | None:
+def _write(task: Task, model: Model, data: Dataset) -> str | None:
     """Write the folder and its data; the command that proves the change, if there is a file."""
-    if target.output is None and target.data is None:
+    output, path = task.output, task.write_data
+    if output is None and path is None:
         return None
-    watch.stage("writing")
+    task.watch.stage("writing")
     texts = None
-    if target.data is not None and model.claim.texts:
+    if path is not None and model.claim.texts:
         texts = spelled_by(data, vocabulary(model))
-    if target.output is not None:
-        model.save(target.output, force=target.force)
-    if target.data is None:
+    if output is not None:
+        model.save(output, force=task.force)
+    if path is None:
         return None
     if texts is None:
-        write_jsonl(settlement(model, data)[1], target.data)
+        write_jsonl(settlement(model, data)[1], path)
     else:
-        target.data.write_text(texts, encoding="utf-8", newline="")
-    folder = "DIR" if target.output is None else str(target.output)
-    return f"{verify_command(model, folder, str(target.data), canonical=texts is None)} --rebuild"
+        path.write_text(texts, encoding="utf-8", newline="")
+    folder = "DIR" if output is None else str(output)
+    return f"{verify_command(model, folder, str(path), canonical=texts is None)} --rebuild"
 
 
 def objects(path: str | Path, example: str) -> Iterator[tuple[str, dict]]:
     """The JSON objects of a file, one per line, and where each stands."""
-    try:
-        content = Path(path).read_text("utf-8-sig")
-    except OSError as error:
-        raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError:
-        raise ByheartError(f"{path} is not UTF-8; save it as UTF-8.") from None
-    lines = [(i, line) for i, line in enumerate(content.split("\n"), 1) if line.strip()]
+    lines = lines_of(path, "utf-8-sig")
     if not lines:
         raise ByheartError(f"{path} holds no line; write {example}.")
-    for i, line in lines:
+    for place, line in lines:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise ByheartError(f"{path}, line {i}: not a JSON object; write {example}.")
-        yield f"{path}, line {i}", value
+            raise ByheartError(f"{place}: not a JSON object; write {example}.")
+        yield place, value
 
 
 def item(model: Model, value: dict, place: str, example: str) -> list:

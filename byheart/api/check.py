@@ -1,10 +1,11 @@
 """check: whether a statement of a paper holds for given numbers, data or a model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..claims.result import picked
 from ..claims.verification import PROVED
 from ..data.dataset import Dataset
 from ..data.load import LOADING, applicable, dataset_of, load
@@ -14,38 +15,29 @@ from ..models.model import Model
 from ..models.opening import open as open_folder
 from ..models.source import stored
 from .checks import CHECKS
-from .checks.base import Check, plain
+from .checks.base import Check, Outcome
 from .checks.numbers import LISTS, SINGLE, number_list, numbers_of
 from .verify import checked_accept
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """How the file of a check was read."""
 
     file: str
     sequences: int
     options: Mapping[str, Any]
 
-    def json(self) -> dict:
-        return {**vars(self), "options": dict(self.options)}
 
-
-@dataclass(frozen=True)
-class Checked:
-    """What a check found, with the statement that it is about.
+@dataclass(frozen=True, repr=False)
+class Checked(Outcome):
+    """The outcome of a check, with the statement that it is about.
 
     Attributes:
-        evidence: "proved", "sampled", "observed" or "refuted"; None if nothing was decided.
         accepted: Evidence short of a proof that is taken for enough.
         reading: How the data was read, if it was a file.
     """
 
-    check: Check
-    evidence: str | None
-    detail: str
-    counterexample: dict[str, Any] | None
-    facts: dict[str, Any]
+    check: Check = field(kw_only=True)
     accepted: tuple[str, ...] = ()
     reading: Reading | None = None
 
@@ -61,19 +53,8 @@ class Checked:
 
     def json(self) -> dict:
         """The answer of `byheart check --json`; fractions are words."""
-        return {
-            "check": self.check.name,
-            "paper": self.check.paper,
-            "item": self.check.item,
-            "says": self.check.says,
-            "holds": self.holds,
-            "evidence": self.evidence,
-            "detail": self.detail,
-            "counterexample": plain(self.counterexample),
-            "facts": plain(self.facts),
-            "accepted": list(self.accepted),
-            "reading": None if self.reading is None else self.reading.json(),
-        }
+        own = "holds evidence detail counterexample facts accepted reading"
+        return {**picked(self.check, "check=name paper item says"), **picked(self, own)}
 
     def __repr__(self) -> str:
         return f"{self.evidence or 'not decided'}: {self.detail}"
@@ -126,9 +107,6 @@ def check(
         `.holds`, `.evidence`, `.detail` and `.counterexample`; `.json()` is what `byheart check
         --json` prints.
 
-    Raises:
-        ByheartError: There is no such check, it does not take what was given, or it needs more.
-
     Example:
         >>> check("madden-theorem-3", activation="tanh", inputs=[1, 2, 3]).evidence
         'proved'
@@ -136,8 +114,8 @@ def check(
         'psi(1 w) + psi(-1 w) = 0 for every weight w'
     """
     chosen, accepted = find(name), checked_accept(accept)
+    given |= {"model": model, "data": data}
     given = {key: value for key, value in given.items() if value is not None}
-    given |= {key: x for key, x in (("model", model), ("data", data)) if x is not None}
     for key in given:
         if key not in chosen.takes:
             takes = ", ".join(f"`{x}`" for x in chosen.takes if x not in ("model", "data"))
@@ -176,12 +154,4 @@ def check(
         given["data"] = data if isinstance(data, Dataset) else dataset_of(data, loading)
     watch.stage("checking")
     outcome = chosen.run(**given)
-    return Checked(
-        chosen,
-        outcome.evidence,
-        outcome.detail,
-        outcome.counterexample,
-        outcome.facts,
-        accepted,
-        reading,
-    )
+    return Checked(**vars(outcome), check=chosen, accepted=accepted, reading=reading)

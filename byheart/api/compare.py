@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..claims.record import DataSizes
-from ..constructions import ALL
+from ..claims.result import picked
 from ..data.contexts import RESOLUTIONS
-from ..data.dataset import Dataset
 from ..data.load import dataset_of, name_of
 from ..errors import ByheartError, OptionError
 from ..machine.tables import Content, Tabular
@@ -17,22 +16,9 @@ from ..models.model import Model
 from ..theory import Question
 from ..theory.facts import data_facts
 from ..theory.growing import Crossing, Line, growing
-from .rows import (
-    Choice,
-    Row,
-    association_rows,
-    bound_rows,
-    construction_row,
-    model_row,
-    named,
-    opened,
-    related_rows,
-)
+from .rows import Choice, Row, all_rows, model_row, opened, ordered
 
 COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
-COLUMNS = (
-    "parameters", "dense", "bits", "longest", "units", "depth", "evidence", "kind", "",
-)  # fmt: skip
 ORDERS = ("parameters", "dense", "bits", "longest", "units", "depth", "name")
 
 
@@ -52,13 +38,11 @@ class Comparison(Tabular):
     """Every construction and bound for a dataset, smallest first.
 
     Attributes:
-        name: Of the data.
         built: Whether sizes were measured on networks that were built, not predicted.
         steps: Growing prefixes of the data, or the data alone.
         swept: Whether prefixes were asked for.
         lines: Closed forms for more contexts than the data has, if they were asked for.
         crossings: Where one of them becomes smaller than another.
-        picture: The file that was drawn.
     """
 
     name: str
@@ -83,32 +67,19 @@ class Comparison(Tabular):
         """The answer of `byheart compare --json`."""
         return {
             "dataset": {"name": self.name, **self.dataset.counts()},
-            "built": self.built,
-            "rows": [row.json() for row in self.rows],
+            **picked(self, "built rows"),
             "sweep": [step.json() for step in self.steps] if self.swept else [],
-            "lines": [line.json() for line in self.lines],
-            "crossings": [crossing.json() for crossing in self.crossings],
-            "picture": self.picture,
+            **picked(self, "lines crossings picture"),
         }
 
     def table(self) -> Content:
         title = ", ".join(f"{name} {getattr(self.dataset, name):,}" for name in COUNTS)
-        rows: list[tuple[object, ...]] = [
-            (
-                x.size(x.parameters),
-                x.dense,
-                x.size(x.bits),
-                x.longest,
-                x.units,
-                x.depth,
-                x.evidence,
-                x.kind,
-                x.title,
-            )
-            for x in self.rows
-            if x.applies
-        ]
-        return title, COLUMNS, rows
+        rows: list[tuple[object, ...]] = []
+        for x in self.rows:
+            if x.applies:
+                sizes = (x.size(x.parameters), x.dense, x.size(x.bits), x.longest, x.units, x.depth)
+                rows.append((*sizes, x.evidence, x.kind, x.title))
+        return title, (*ORDERS[:-1], "evidence", "kind", ""), rows
 
 
 def compare(
@@ -155,8 +126,7 @@ def compare(
     others = opened(models)
     dataset = dataset_of(data, loading)
     if on_conflict not in RESOLUTIONS:
-        names = ", ".join(RESOLUTIONS)
-        raise OptionError("on_conflict", on_conflict, f"must be one of {names}")
+        raise OptionError("on_conflict", on_conflict, f"must be one of {', '.join(RESOLUTIONS)}")
     sizes = sorted(set(sweep or ())) or [len(dataset)]
     if sizes[0] < 1 or sizes[-1] > len(dataset):
         wrong = sizes[0] if sizes[0] < 1 else sizes[-1]
@@ -178,32 +148,3 @@ def compare(
     built = {row.name for row in steps[-1].rows if row.applies and row.kind == "construction"}
     lines, crossings = growing(dataset, built, until) if until else ((), ())
     return Comparison(name_of(data), build, tuple(steps), sweep is not None, lines, crossings)
-
-
-def all_rows(
-    dataset: Dataset,
-    question: Question,
-    choice: Choice = Choice(),  # noqa: B008 - frozen
-    watch: Watch = SILENT,
-    others: Iterable[Row] = (),
-) -> list[Row]:
-    """One row per construction and bound, smallest first, with other rows among them."""
-    rows = list(others)
-    for construction in ALL:
-        watch.note(named(construction))
-        rows.append(construction_row(construction, dataset, choice, watch))
-    rows += related_rows(dataset, choice, watch)
-    return ordered([*rows, *bound_rows(question), *association_rows(question)])
-
-
-def ordered(rows: Iterable[Row], sort: str = "parameters") -> list[Row]:
-    """What applies first, by a column or its name; what is not known comes last, by parameters."""
-
-    def place(row: Row) -> tuple:
-        if sort == "name":
-            return not row.applies, row.kind == "bound", row.name
-        columns = (getattr(row, sort), row.parameters, row.bits)
-        sizes = [float("inf") if x is None else x for x in columns]
-        return not row.applies, *sizes, row.kind, row.name
-
-    return sorted(rows, key=place)

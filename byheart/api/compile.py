@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..claims.record import Record, Search
+from ..claims.result import picked
 from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..data.contexts import settled
 from ..data.load import dataset_of
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError
 from ..machine.swap import check_place
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
@@ -22,15 +23,7 @@ from ..models.model import Model
 from ..models.sizes import counted
 from ..models.source import settlement, verify_command
 from ..models.verification import verify
-from .configure import (
-    check_fits,
-    configured,
-    construction_of,
-    default_method,
-    order_note,
-    prepare,
-    with_positions,
-)
+from . import configure
 from .reading import data_for_method
 from .summary import Summary, summarise
 
@@ -77,30 +70,33 @@ def compile(
         >>> byheart.compile(data, "hash-fold-retrieve", reject_unknown=8).recall(["a", "b"])
         'x'
     """
-    if sample is not None and sample < 1:
-        raise OptionError("sample", sample, "must be an integer of at least 1")
-    named = None if method is None else configured(method, form, seed, options)
+    configure.at_least(1, sample=sample)
+    named = None if method is None else configure.configured(method, form, seed, options)
     dataset = dataset_of(data_for_method(data, named))
-    construction = named or configured(default_method(dataset), form, seed, options)
-    construction = with_positions(construction, dataset)
+    construction = named or configure.configured(
+        configure.default_method(dataset), form, seed, options
+    )
+    construction = configure.with_positions(construction, dataset)
     started = time.perf_counter()
-    check_fits(construction, dataset)
+    configure.check_fits(construction, dataset)
     dataset = construction.prepared(dataset)
-    prepared, grouped = prepare(construction, dataset, on_conflict)
+    prepared, grouped = configure.prepare(construction, dataset, on_conflict)
     with single() if construction.claim.probabilities else nullcontext():
         built = construction.build(prepared, grouped, watch)
     seconds = {"build": time.perf_counter() - started}
+    recorded = {"on_conflict": on_conflict} if construction.claim.conflicts else {}
+    recorded |= {name: getattr(construction, name) for name in construction.options()}
     record = Record(
         method=construction.name,
         form=construction.form,
         paper=construction.header.paper,
         item=construction.header.item,
-        options=_recorded(construction, on_conflict),
+        options=recorded,
         conflicts=settled(dataset, prepared),
         loading=dict(prepared.loading),
         search=Search(construction.seed, built.tries, built.structure),
         notes=built.notes,
-        unordered=order_note(construction, prepared, grouped),
+        unordered=configure.order_note(construction, prepared, grouped),
         tokenizer=prepared.tokenizer,
     )
     model = Model(built.network, built.words, built.claim, record)
@@ -108,17 +104,18 @@ def compile(
     if sample is None and len(grouped) > (construction.provable or math.inf):
         sample = SAMPLE
         watch.note(f"all of {len(prepared)} sequences take too long: verifying {sample} of them")
-    found = verify(
+    verification = verify(
         model, prepared, sample=sample, seed=seed, progress=watch.advance, prove_limit=prove_limit
     )
-    if found.refuted:
+    if verification.refuted:
+        correct = f"{verification.correct} of {verification.checked} {built.claim.noun}"
         raise ByheartError(
-            f"the network gives {found.correct} of {found.checked} {built.claim.noun} and is not "
-            "returned: this is an error in byheart, please report it with the data and the seed."
+            f"the network gives {correct} and is not returned: this is an error in byheart, please "
+            "report it with the data and the seed."
         )
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
-    record = replace(model.record, verification=found, seconds=seconds)
-    claim = kind_of(model).prove.recorded(model, prepared, found)
+    record = replace(model.record, verification=verification, seconds=seconds)
+    claim = kind_of(model).prove.recorded(model, prepared, verification)
     return replace(model, claim=claim, record=record)
 
 
@@ -147,14 +144,8 @@ class Compiled:
 
     def json(self) -> dict:
         """The answer of `byheart compile --json`."""
-        return {
-            **self.summary.json(),
-            "editable": self.editable,
-            "verify": self.verify,
-            "reading": dict(self.reading),
-            "reading_notes": list(self.reading_notes),
-            "skipped": self.skipped,
-        }
+        own = picked(self, "editable verify reading reading_notes skipped")
+        return {**self.summary.json(), **own}
 
 
 def compile_folder(
@@ -171,19 +162,10 @@ def compile_folder(
 ) -> Compiled:
     """Compile data and write the model folder, as `byheart compile` does.
 
-    Args:
-        data: What `compile` takes.
-        output: The folder, which must not exist.
-        method: As in `compile`.
-        form: As in `compile`.
-        loading: The options of `load` for a file.
-        force: Replace an older model.
-        write_data: Put data.jsonl beside the weights.
-        watch: Where progress is reported.
-        **options: Further arguments of `compile`: of the method, `on_conflict`, `sample`, ...
-
-    Returns:
-        The model, its sizes, and the command that verifies it.
+    loading     the options of `load` for a file
+    force       replace an older model
+    write_data  put data.jsonl beside the weights
+    options     further arguments of `compile`: of the method, `on_conflict`, `sample`, ...
     """
     place = Path(output)
     check_place(place, force)
@@ -207,15 +189,9 @@ def compile_folder(
     return Compiled(
         summary=summarise(model, model.verification, {"load": loaded, **model.record.seconds}),
         output=str(output),
-        editable=construction_of(model).edits,
+        editable=configure.construction_of(model).edits,
         verify=verify_with,
         reading=dict(dataset.loading),
         reading_notes=(*dataset.notes, *([unordered] if unordered else [])),
         skipped=dataset.skipped,
     )
-
-
-def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:
-    """The options of the method, and how conflicts were resolved if there can be any."""
-    rule = {"on_conflict": on_conflict} if construction.claim.conflicts else {}
-    return rule | {name: getattr(construction, name) for name in construction.options()}

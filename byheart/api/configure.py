@@ -11,10 +11,24 @@ from ..constructions.families import Labelled
 from ..data.contexts import Contexts, contexts, resolve
 from ..data.dataset import Dataset
 from ..errors import AssumptionError, ByheartError, Message, OptionError
-from ..models.making import made_by
+from ..models.kinds import made_by
 from ..models.model import Model
 
 RENAMED = {"places": "context_length"}  # older names of options
+
+
+def titled(construction: Construction) -> str:
+    """The name of a construction, with its form."""
+    return construction.name + (f" ({construction.form})" if construction.form else "")
+
+
+def at_least(least: int, **sizes: int | None) -> None:
+    """ByheartError if a size that was given is smaller, or no integer."""
+    for name, size in sizes.items():
+        if size is None:
+            continue
+        if not isinstance(size, int) or isinstance(size, bool) or size < least:
+            raise OptionError(name, size, f"must be an integer of at least {least}")
 
 
 def default_method(dataset: Dataset) -> str:
@@ -51,13 +65,13 @@ def configured(
 
 def construction_of(model: Model) -> Construction:
     """The construction that made the model, with the options that its folder records."""
-    made = made_by(model)
-    if made is None:
+    construction = made_by(model)
+    if construction is None:
         raise ByheartError("the model was not built by a construction that this version has.")
     recorded = {RENAMED.get(name, name): x for name, x in model.record.options.items()}
-    own = {name: recorded[name] for name in made.options() if name in recorded}
+    own = {name: recorded[name] for name in construction.options() if name in recorded}
     try:
-        return configured(made.name, made.form, model.record.search.seed or 0, own)
+        return configured(construction.name, construction.form, model.record.search.seed or 0, own)
     except TypeError as error:
         raise ByheartError(f"config.json contains invalid options: {error}.") from None
 
@@ -80,13 +94,13 @@ def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) 
     if dataset.kind != "string" or not isinstance(construction, Labelled) or construction.positions:
         return None
     alike = len(contexts(dataset, positions=True)) - len(grouped)
-    other = "`positions=True` distinguishes them"
-    if "positions" not in construction.options():
-        form = f" ({construction.form})" if construction.form else ""
-        other = f"{construction.name}{form} cannot distinguish them"
+    if not alike:
+        return None
+    other = f"{titled(construction)} cannot distinguish them"
+    if "positions" in construction.options():
+        other = "`positions=True` distinguishes them"
     noun = "context differs" if alike == 1 else "contexts differ"
-    note = Message(f"{alike:,} {noun} from others only in the order of words; {other}")
-    return note if alike else None
+    return Message(f"{alike:,} {noun} from others only in the order of words; {other}")
 
 
 def prepare(

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from ..claims.result import picked
 from ..data.dataset import Dataset
 from ..data.load import load
 from ..machine.swap import check_place
 from ..machine.watch import SILENT, Watch
-from ..models.model import Model
 from ..models.recall import continued
 from ..theory.kajitsuka2025.sizes import bit_extraction_parameters
 from .compile import compile
@@ -47,12 +47,8 @@ class Demo:
 
     def json(self) -> dict:
         """The answer of `byheart demo --json`."""
-        return {
-            **self.book.summary.json(),
-            "faithful_parameters": self.book.faithful_parameters,
-            "recited": self.recited,
-            "words": self.words,
-        }
+        book = {**self.book.summary.json(), "faithful_parameters": self.book.faithful_parameters}
+        return {**book, **picked(self, "recited words")}
 
 
 def compile_book(
@@ -77,18 +73,12 @@ def compile_book(
 
 
 def demo(book: Book, listen: Callable[[str], None] = lambda word: None) -> Demo:
-    """A recitation of the book, which `listen` receives word by word."""
-    words = recite(book.summary.model, book.text.sequence(0)[0], listen)
-    correct = [words[0], *(book.text.label(i) for i in range(len(book.text)))]
-    return Demo(book, words == correct, len(words))
-
-
-def recite(model: Model, first: str, listen: Callable[[str], None]) -> list[str]:
-    """The words that the model gives by itself after the first: weights and vocabulary only."""
-    words = [first]
-    listen(first)
-    for answer in islice(continued(model, words), MAX_WORDS):
+    """A recitation from weights and vocabulary alone, which `listen` receives word by word."""
+    words = [book.text.sequence(0)[0]]
+    listen(words[0])
+    for answer in islice(continued(book.summary.model, words), MAX_WORDS):
         if isinstance(answer.label, str):
             words.append(answer.label)
             listen(answer.label)
-    return words
+    correct = [words[0], *(book.text.label(i) for i in range(len(book.text)))]
+    return Demo(book, words == correct, len(words))

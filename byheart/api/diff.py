@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..claims.location import Difference
+from ..claims.location import Difference, OtherAnswer
+from ..claims.result import picked
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
-from ..models.difference import difference
+from ..models.kinds import difference
 from ..models.model import Model
 from .reading import model_of, whole_data
 
@@ -24,8 +25,7 @@ class Diff(Difference):
 
     def json(self) -> dict:
         """The answer of `byheart diff --json`."""
-        names = {"before": self.before, "after": self.after, "picture": self.picture}
-        return super().json() | names
+        return super().json() | picked(self, "before after picture")
 
 
 def diff(
@@ -48,9 +48,6 @@ def diff(
     Returns:
         The parameters that differ, counted stage by stage with their bits, and the answers.
 
-    Raises:
-        ByheartError: The networks have different shapes.
-
     Example:
         >>> import byheart
         >>> rows = [(["a", "b"], "x"), (["b", "b"], "y"), (["b", "a"], "y")]
@@ -70,8 +67,10 @@ def diff(
     watch.stage("comparing")
     compared = difference(one, two)
     if compared is None:
+        sizes = ((x.record.method, x.network.depth, x.network.width) for x in (one, two))
+        shapes = [f"{method}, depth {depth}, width {width}" for method, depth, width in sizes]
         raise ByheartError(
-            f"the networks have different shapes ({_sized(one)} and {_sized(two)}), so their "
+            f"the networks have different shapes ({' and '.join(shapes)}), so their "
             "parameters do not correspond; compare them with verify on one file of data."
         )
     if dataset is None:
@@ -80,10 +79,5 @@ def diff(
     for start in range(0, len(dataset), BLOCK):
         rows = [dataset.sequence(i) for i in range(start, min(start + BLOCK, len(dataset)))]
         both = zip(rows, one.answers(rows), two.answers(rows), strict=True)
-        answers += [(row, a.label, b.label) for row, a, b in both if a.label != b.label]
+        answers += [OtherAnswer(row, a.label, b.label) for row, a, b in both if a.label != b.label]
     return Diff(compared.places, compared.stages, tuple(answers), len(dataset), before, after)
-
-
-def _sized(model: Model) -> str:
-    network = model.network
-    return f"{model.record.method}, depth {network.depth}, width {network.width}"

@@ -17,19 +17,7 @@ from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from ..models.questions import from_line
-from .change import (
-    EDIT,
-    Change,
-    Old,
-    Selection,
-    carry_out,
-    item,
-    objects,
-    opened,
-    split_again,
-    target_at,
-)
-from .configure import check_prove_limit
+from .change import EDIT, Change, Task, begin, carry_out, item, objects, split_again
 from .reading import whole_data
 
 CHANGE, ADD, REMOVE = ACTIONS = ("change", "add", "remove")
@@ -88,12 +76,10 @@ def edit(
         >>> byheart.edit(model, data, change=[(["b", "b"], "x"), ("a b", "y")]).model.recall("a b")
         'y'
     """
-    check_prove_limit(prove_limit)
-    target = target_at(output, write_data, force)
-    old = opened(model, data, loading, target, watch)
-    changes, remove = [*change, *(_typed(old, text) for text in set)], list(remove)
+    task = begin(model, data, loading, output, write_data, force, prove_limit, watch)
+    changes, remove = [*change, *(_typed(task, text) for text in set)], list(remove)
     rows_to_add = []
-    for action, tokens, label in _lines(old.model, edits) if edits is not None else ():
+    for action, tokens, label in _lines(task.model, edits) if edits is not None else ():
         if action == CHANGE:
             changes.append((tokens, label))
         elif action == ADD:
@@ -104,9 +90,9 @@ def edit(
         raise ByheartError(
             "`add=...` and lines that add in `edits=...` do not go together; use one file."
         )
-    items, construction = old.items, old.construction
-    more = _more_rows(old, rows_to_add if add is None and rows_to_add else add)
-    selection = Selection(old.model, items)
+    selection, construction = task.selection, task.construction
+    items = selection.items
+    more = _more_rows(task, rows_to_add if add is None and rows_to_add else add)
     changed = [(selection.rows(x), selection.tokens(x), label) for x, label in changes]
     removed = [row for x in remove for row in selection.rows(x)]
     if not (changed or removed or more is not None):
@@ -118,48 +104,44 @@ def edit(
         others = replace(items, dataset=more)
         for key in others.rows():
             tokens = others.tokens(key)
-            if selection.has(tokens):
+            if selection.find(tokens) is not None:
                 raise ByheartError(f"{tokens!r} is in the data already; change it instead.")
             added += 1
         edited = joined(edited, more)
     if not rebuild and _same_inputs(items.dataset, edited) and isinstance(construction, Retrieval):
-        construction = replace(construction, structure=old.model.record.search.structure)
-    edited = split_again(old.model, edited, rebuild)
+        construction = replace(construction, structure=task.model.record.search.structure)
+    edited = split_again(task.model, edited, rebuild)
     rows = sum(len(rows) for rows, _, _ in changed) + len(removed) + (len(more) if more else 0)
     counts = {"changed": len(changed), "added": added, "removed": len(remove), "rows": rows}
-    return carry_out(old, construction, edited, EDIT, counts, target, prove_limit, watch)
+    return carry_out(task, construction, edited, EDIT, counts)
 
 
-def _more_rows(old: Old, add: Any) -> Dataset | None:
+def _more_rows(task: Task, add: Any) -> Dataset | None:
     """The rows or documents that are added; a stock checkpoint's own tokenizer splits them."""
     if add is None or isinstance(add, Dataset):
         return add
-    if old.data.tokenizer is None:
-        return whole_data(old.model, add, old.loading)
-    if old.folder is None:
-        return whole_data(old.model, load(add, **old.loading))
-    return whole_data(old.model, add, {**old.loading, "tokenizer": old.folder})
+    if task.data.tokenizer is None:
+        return whole_data(task.model, add, task.loading)
+    if task.folder is None:
+        return whole_data(task.model, load(add, **task.loading))
+    return whole_data(task.model, add, {**task.loading, "tokenizer": task.folder})
 
 
-def _typed(old: Old, text: str) -> tuple[list, Any]:
-    """Tokens and label of INPUT=LABEL, apart at the last = sign."""
-    tokens, mark, label = text.rpartition("=")
-    if not mark or not tokens.strip() or not label.strip():
+def _typed(task: Task, text: str) -> tuple[list, Any]:
+    """Tokens and label of INPUT=LABEL, apart at the last = sign; a label for every token, if so."""
+    tokens, mark, label = (part.strip() for part in text.rpartition("="))
+    if not mark or not tokens or not label:
         raise ByheartError(f"`set` takes INPUT=LABEL, such as 'capital of france=paris': {text!r}.")
-    return from_line(old.model, tokens.strip()), _label_of(old.data, label.strip())
-
-
-def _label_of(data: Dataset, text: str) -> Any:
-    """The label that a person typed: one, or one for every token."""
-    words: list[Any] = text.split() if data.every else [text]
-    if isinstance(data.label_names[0], int):
+    words: list[Any] = label.split() if task.data.every else [label]
+    question = from_line(task.model, tokens)
+    if isinstance(task.data.label_names[0], int):
         try:
             words = [int(word) for word in words]
         except ValueError:
             raise ByheartError(
-                f"the labels of this model are integers, and {text!r} is not one."
+                f"the labels of this model are integers, and {label!r} is not one."
             ) from None
-    return words if data.every else words[0]
+    return question, words if task.data.every else words[0]
 
 
 def _lines(model: Model, path: str | Path) -> Iterator[tuple[str, list, Any]]:

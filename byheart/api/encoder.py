@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..claims.result import picked
 from ..data.contexts import contexts
 from ..data.load import dataset_of, name_of
 from ..data.targets import targets as targets_of
@@ -24,12 +25,10 @@ GAP = 1e-9
 class EncoderCurve(Tabular):
     """The least divergence of encoders of a dataset, one point per dimension.
 
-    name           of the data
     distributions  how many different ones the contexts have
     associations   whether every context has one label
     entropy        of the data, in nats per prediction
     vanishing      a dimension from which on the infimum is 0
-    picture        the file that was drawn
     """
 
     name: str
@@ -48,19 +47,9 @@ class EncoderCurve(Tabular):
 
     def json(self) -> dict:
         """The answer of `byheart encoder --json`."""
-        data = (
-            "name", "sequences", "contexts", "distributions", "associations", "vocabulary",
-            "length",
-        )  # fmt: skip
-        return {
-            "dataset": {name: getattr(self, name) for name in data},
-            "entropy": self.entropy,
-            "vanishing": self.vanishing,
-            "gap": self.gap,
-            "seed": self.seed,
-            "rows": [point.json() for point in self.points],
-            "picture": self.picture,
-        }
+        data = "name sequences contexts distributions associations vocabulary length"
+        rest = "entropy vanishing gap seed rows=points picture"
+        return {"dataset": picked(self, data), **picked(self, rest)}
 
     def table(self) -> Content:
         """Title, names of the columns, and one row per dimension."""

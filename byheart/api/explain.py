@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..claims.record import DataSizes
+from ..claims.result import picked, plain
 from ..claims.verification import PROVE_LIMIT, Verification
 from ..constructions import METHODS, find
 from ..constructions.base import Header
@@ -18,15 +19,14 @@ from ..errors import ByheartError
 from ..exact.stages import Stage
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
-from ..models.kinds import kind_of
-from ..models.making import made_by
+from ..models.kinds import kind_of, made_by
 from ..models.model import Model
 from ..softmax.decoder import Shape
 from .compile import compile
 from .configure import check_prove_limit
 from .reading import data_for_method, model_of
 
-HEADER = ("paper", "item", "summary", "statement", "assumptions", "guarantee", "departures")
+HEADER = "paper item summary statement assumptions guarantee departures"
 
 
 class NetworkInput(NamedTuple):
@@ -78,9 +78,6 @@ class DecoderSizes(NamedTuple):
     ratio: float | None
     gap: float
 
-    def json(self) -> dict:
-        return {**self._asdict(), "shape": self.shape._asdict()}
-
 
 @dataclass(frozen=True)
 class ExplainedStage(Stage):
@@ -99,22 +96,12 @@ class ExplainedStage(Stage):
     fired: int | None = None
 
     def json(self) -> dict:
-        answer = {
-            "part": self.part,
-            "stage": self.name,
-            "kind": self.kind,
-            "does": self.does,
-            "layers": [list(run) for run in self.runs],
-            "depth": self.depth,
-            "nonzero": self.nonzero,
-            "dense": self.dense,
-            "bits": self.bits,
-            "largest": self.largest,
-            "share": self.share,
-            "connections": self.connections,
+        cost = "depth nonzero dense bits largest share connections"
+        traced = picked(self, "read lanes fired")
+        return {
+            **picked(self, f"part stage=name kind does layers=runs {cost}"),
+            **{name: value for name, value in traced.items() if value is not None},
         }
-        traced = {"read": self.read, "lanes": self.lanes and list(self.lanes), "fired": self.fired}
-        return answer | {name: value for name, value in traced.items() if value is not None}
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,12 +110,9 @@ class Explanation(Tabular):
 
     Attributes:
         header: The theorem that it is built after.
-        name: Of the data.
-        dataset: How large the data is.
         stages: In the order in which they begin.
         decoder: Sizes that only decoders have.
         verified: The evidence that the network keeps its claim.
-        picture: The file that was drawn.
         asked: The tokens of the question that the stages show, if they show one.
     """
 
@@ -149,17 +133,12 @@ class Explanation(Tabular):
     def json(self) -> dict:
         """The answer of `byheart explain --json`."""
         return {
-            "method": self.method,
-            "form": self.form,
-            **{name: getattr(self.header, name) for name in HEADER},
+            **picked(self, "method form"),
+            **picked(self.header, HEADER),
             "dataset": {**self.dataset.counts(), "name": self.name},
-            "input": self.input._asdict(),
-            "output": self.output._asdict(),
-            "stages": [stage.json() for stage in self.stages],
-            "totals": self.totals._asdict(),
-            **({} if self.decoder is None else self.decoder.json()),
-            "verified": None if self.verified is None else self.verified.json(),
-            "picture": self.picture,
+            **picked(self, "input output stages totals"),
+            **(plain(self.decoder) or {}),
+            **picked(self, "verified picture"),
         }
 
     def table(self) -> Content:
@@ -222,31 +201,31 @@ def explain(
         raise ByheartError("the model was not built by a construction that this version has.")
     kind = kind_of(model)
     reads, sizes = kind.show.explained(model)
-    network, record = model.network, model.record
-    stages = tuple(kind.show.stages(model))
+    stages = kind.show.stages(model.network)
     nonzero = sum(stage.nonzero for stage in stages)
+    explained = (
+        ExplainedStage(
+            **vars(stage),
+            does=construction.stage_sentence(stage.kind, stage.name),
+            share=stage.nonzero / nonzero if nonzero else 0.0,
+        )
+        for stage in stages
+    )
     return Explanation(
         method=construction.name,
-        form=record.form,
+        form=model.record.form,
         header=construction.header,
         name=name_of(data),
-        dataset=record.data,
+        dataset=model.record.data,
         input=NetworkInput(model.kind, **reads),
         output=NetworkOutput(len(model.labels), model.claim.unknown is not None, model.every),
-        stages=tuple(
-            ExplainedStage(
-                **vars(stage),
-                does=construction.stage_sentence(stage.kind, stage.name),
-                share=stage.nonzero / nonzero if nonzero else 0.0,
-            )
-            for stage in stages
-        ),
+        stages=tuple(explained),
         totals=Totals(
-            **network.counts()[0],
+            **model.network.counts()[0],
             bits=sum(stage.bits for stage in stages),
             largest=max(stage.largest for stage in stages),
             depth=sum(stage.depth for stage in stages),
-            width=network.width,
+            width=model.network.width,
         ),
         decoder=DecoderSizes(**sizes) if sizes else None,
         verified=model.verification,

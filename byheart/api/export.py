@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..claims.verification import Verification
+from ..claims.result import picked
 from ..data.dataset import Dataset
 from ..errors import ByheartError, OptionError
 from ..exports.exporting import Export
@@ -16,9 +16,9 @@ from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from ..models.source import load_for, unaccepted
 from .reading import model_of
+from .summary import NOT_CHECKED
 
 OWN = "data.jsonl"  # that `write_data` puts beside the weights
-NOT_CHECKED = Verification(0, 0, None, "")
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,13 @@ class Exported(Export):
         """The answer of `byheart export --json`."""
         verified = NOT_CHECKED if self.verification is None else self.verification
         return {
-            "to": self.to,
-            "method": self.method,
+            **picked(self, "to method"),
             "output": self.folder if self else None,
-            "files": list(self.files),
-            "runtime": self.runtime,
+            **picked(self, "files runtime"),
             "verified": verified.json(),
             "noun": self.noun,
             "failures": list(verified.failures),
-            "notes": list(self.notes),
+            **picked(self, "notes"),
             "holds": bool(self),
         }
 

@@ -10,18 +10,7 @@ from ..data.edits import relabelled, without
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
-from .change import (
-    FORGET,
-    Change,
-    Selection,
-    carry_out,
-    item,
-    objects,
-    opened,
-    split_again,
-    target_at,
-)
-from .configure import check_prove_limit
+from .change import FORGET, Change, begin, carry_out, item, objects, split_again
 
 EXAMPLE = '{"input": ["a", "b"]}'
 
@@ -72,25 +61,21 @@ def forget(
         >>> byheart.forget(model, data, ["a b"]).data[0]
         (['b', 'b'], 'y')
     """
-    check_prove_limit(prove_limit)
     if not items and file is None:
         raise ByheartError("there is nothing to forget; name an item.")
-    target = target_at(output, write_data, force)
-    old = opened(model, data, loading, target, watch)
-    named = list(items)
+    task = begin(model, data, loading, output, write_data, force, prove_limit, watch)
+    named, selection = list(items), task.selection
     if file is not None:
-        named += [item(old.model, value, at, EXAMPLE) for at, value in objects(file, EXAMPLE)]
-    selection = Selection(old.model, old.items)
+        named += [item(task.model, value, at, EXAMPLE) for at, value in objects(file, EXAMPLE)]
     rows = [(selection.rows(x), selection.tokens(x)) for x in named]
     gone = [row for own, _ in rows for row in own]
-    remaining = without(old.data, gone)
-    if label_only:
-        label = remaining.label_names[0]
-        every = old.data.every
-        changes = [(own, x, [label] * len(x) if every else label) for own, x in rows]
-        remaining = relabelled(old.items, changes)
-    remaining = split_again(old.model, remaining, rebuild=True)
+    remaining = without(task.data, gone)
     counts = {"changed": 0, "added": 0, "removed": len(rows), "rows": len(gone)}
     if label_only:
+        label = remaining.label_names[0]
+        every = task.data.every
+        changes = [(own, x, [label] * len(x) if every else label) for own, x in rows]
+        remaining = relabelled(selection.items, changes)
         counts |= {"changed": len(rows), "removed": 0}
-    return carry_out(old, old.construction, remaining, FORGET, counts, target, prove_limit, watch)
+    remaining = split_again(task.model, remaining, rebuild=True)
+    return carry_out(task, task.construction, remaining, FORGET, counts)

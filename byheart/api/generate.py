@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..claims.result import picked
 from ..data import corpora
 from ..data.generate import KINDS, WRITERS, save
 from ..errors import ByheartError
@@ -18,7 +19,6 @@ from .unlearning import Pack, unlearning
 MAKERS: dict[str, Callable] = {**KINDS, "adversarial": adversarial}  # of labelled data
 PACK = "unlearning"  # a folder of models, not a dataset
 NAMES = (*MAKERS, *corpora.CORPORA, PACK)
-PACK_SIZES = ("subjects", "relations", "objects", "forgotten", "edited", "seed")
 TEXT = {"unit": "wordpunct", "documents": "line"}  # how a corpus in a .txt file is read
 
 
@@ -27,7 +27,6 @@ class Generated:
     """A dataset or a corpus that was written.
 
     Attributes:
-        file: Where it is.
         options: Of its kind, with those that were not given.
         length: Of the longest sequence.
         sha256: Of the data, not of the file.
@@ -50,11 +49,9 @@ class Generated:
 
     def json(self) -> dict:
         """The answer of `byheart generate --json`."""
-        names = ("kind", "file", "options", "sequences", "length", "vocabulary", "labels")
-        answer = {name: getattr(self, name) for name in names} | {"options": dict(self.options)}
-        if self.loading is not None:
-            answer["loading"] = dict(self.loading)
-        answer["sha256"] = self.sha256
+        answer = picked(self, "kind file options sequences length vocabulary labels loading sha256")
+        if self.loading is None:
+            del answer["loading"]
         if self.theorem is not None:
             answer["theorem"] = {"parameters": self.parameters, **self.theorem._asdict()}
         return answer
@@ -87,9 +84,6 @@ def generate(
     Returns:
         What was written; `.json()` is what `byheart generate --json` prints.
 
-    Raises:
-        ByheartError: There is no such kind, it does not take an option, or the file exists.
-
     Example:
         >>> import byheart, tempfile
         >>> with tempfile.TemporaryDirectory() as place:
@@ -102,18 +96,22 @@ def generate(
     given = {name: value for name, value in options.items() if value is not None}
     if kind not in NAMES:
         raise ByheartError(f"there is no kind {kind!r}; there are: {', '.join(NAMES)}.")
-    if kind == PACK:
-        _check_options(kind, given, PACK_SIZES)
-        return unlearning(output, watch=watch, **given)  # type: ignore[arg-type]
     labelled = kind in MAKERS
-    endings = WRITERS if labelled else corpora.EXTENSIONS
-    if output.suffix.lower() not in endings:
-        raise ByheartError(f"{output}: the name must end in one of {' '.join(endings)}.")
-    refuse_existing(output, force)
-    make = MAKERS[kind] if labelled else corpora.CORPORA[kind]
-    takes = inspect.signature(make)
-    _check_options(kind, given, tuple(takes.parameters))
-    bound = takes.bind(**given)
+    make: Callable = unlearning if kind == PACK else (MAKERS | corpora.CORPORA)[kind]
+    if kind != PACK:
+        endings = WRITERS if labelled else corpora.EXTENSIONS
+        if output.suffix.lower() not in endings:
+            raise ByheartError(f"{output}: the name must end in one of {' '.join(endings)}.")
+        refuse_existing(output, force)
+    signature = inspect.signature(make)
+    takes = [name for name in signature.parameters if name not in ("folder", "watch")]
+    for name in given:
+        if name not in takes:
+            listed = ", ".join(f"`{x}`" for x in takes)
+            raise ByheartError(f"{kind} takes no `{name}`; it takes {listed}.")
+    if kind == PACK:
+        return unlearning(output, watch=watch, **given)  # type: ignore[arg-type]
+    bound = signature.bind(**given)
     bound.apply_defaults()
     used = dict(bound.arguments)
     watch.stage("generating")
@@ -122,40 +120,19 @@ def generate(
     if not labelled:
         corpora.save(generated, output)
         tokens = generated.ids.reshape(used["sequences"], -1)
+        words, labels = corpora.distinct(tokens[:, :-2]), corpora.distinct(tokens[:, 1:-1])
+        sizes = (len(tokens), tokens.shape[1] - 1, words, labels)
         stored = {"dtype": str(tokens.dtype), "separator": generated.separator}
-        return Generated(
-            kind,
-            str(output),
-            used,
-            sequences=len(tokens),
-            length=tokens.shape[1] - 1,
-            vocabulary=corpora.distinct(tokens[:, :-2]),
-            labels=corpora.distinct(tokens[:, 1:-1]),
-            sha256=corpora.sha256(generated),
-            loading=stored if output.suffix.lower() == ".bin" else TEXT,
-        )
+        loading = stored if output.suffix.lower() == ".bin" else TEXT
+        return Generated(kind, str(output), used, *sizes, corpora.sha256(generated), loading)
     save(generated, output)
     parameters, limit = None, None
     if kind == "adversarial":  # the decoder that cannot memorise the data (Theorem 1)
-        sizes = {name: value for name, value in used.items() if name != "seed"}
-        sizes["head_dimension"] = sizes["head_dimension"] or sizes["dimension"]
-        parameters, limit = theorem(**sizes)
+        shape = {name: value for name, value in used.items() if name != "seed"}
+        shape["head_dimension"] = shape["head_dimension"] or shape["dimension"]
+        parameters, limit = theorem(**shape)
+    words, labels = len(generated.tokens), len(generated.label_names)
+    sizes = (len(generated), generated.length, words, labels)
     return Generated(
-        kind,
-        str(output),
-        used,
-        sequences=len(generated),
-        length=generated.length,
-        vocabulary=len(generated.tokens),
-        labels=len(generated.label_names),
-        sha256=generated.sha256(),
-        parameters=parameters,
-        theorem=limit,
+        kind, str(output), used, *sizes, generated.sha256(), parameters=parameters, theorem=limit
     )
-
-
-def _check_options(kind: str, given: Mapping[str, object], takes: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in takes:
-            options = ", ".join(f"`{x}`" for x in takes)
-            raise ByheartError(f"{kind} takes no `{name}`; it takes {options}.")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..claims.answer import Question
 from ..claims.location import Location, Place
+from ..claims.result import Result, picked
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import kind_of
@@ -41,17 +42,12 @@ class Located:
 
     def json(self) -> dict:
         """The answer of `byheart locate --json`."""
-        return {
-            **self.location.json(),
-            "method": self.method,
-            "stages": [dict(vars(stage)) for stage in self.stages],
-            "picture": self.picture,
-        }
+        return {**self.location.json(), **picked(self, "method stages picture")}
 
 
 @dataclass(frozen=True)
-class Readers:
-    """The inputs whose answers read one parameter.
+class Readers(Result):
+    """The inputs whose answers read one parameter: what `byheart locate --reverse --json` prints.
 
     of  how many inputs the data has
     """
@@ -59,10 +55,6 @@ class Readers:
     parameter: Place
     items: tuple[list, ...]
     of: int
-
-    def json(self) -> dict:
-        """The answer of `byheart locate --reverse --json`."""
-        return {"parameter": list(self.parameter), "items": list(self.items), "of": self.of}
 
 
 def locate(model: Model | str | Path, question: Question, *, watch: Watch = SILENT) -> Located:
@@ -111,7 +103,7 @@ def locate_readers(
 def stage_reads(model: Model, places: Sequence[Place]) -> tuple[StageReads, ...]:
     """How many parameters of each stage are read."""
     result = []
-    for stage in kind_of(model).show.stages(model):
+    for stage in kind_of(model).show.stages(model.network):
         own = {i for first, last in stage.runs for i in range(first, last + 1)}
         read = sum(place.layer in own for place in places)
         result.append(StageReads(stage.name, stage.nonzero, read))

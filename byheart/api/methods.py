@@ -1,15 +1,18 @@
 """methods: the constructions as a table, and their classes by name."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..claims.result import Result, picked, plain
 from ..constructions import ALL, METHODS, REGISTRY, construct, named
 from ..constructions.base import Construction
 from ..errors import ByheartError
 from ..machine.tables import html_table
+from .configure import titled
 
 
-class MethodOption(NamedTuple):
+@dataclass(frozen=True)
+class MethodOption(Result):
     """An option of a method; `type` is the name of its type: bool, int, float or str."""
 
     name: str
@@ -17,9 +20,6 @@ class MethodOption(NamedTuple):
     default: object
     choices: tuple[str, ...]
     help: str
-
-    def json(self) -> dict:
-        return {**self._asdict(), "choices": list(self.choices)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,17 +52,16 @@ class Method:
 
     @property
     def title(self) -> str:
-        return self.name + (f" ({self.form})" if self.form else "")
+        return titled(self.construction)
 
     def json(self) -> dict:
-        names = ("paper", "item", "assumptions", "guarantee")
-        header = {name: getattr(self.construction.header, name) for name in names}
-        return {"method": self.name, "form": self.form, **header}
+        header = picked(self.construction.header, "paper item assumptions guarantee")
+        return {**picked(self, "method=name form"), **header}
 
     def __repr__(self) -> str:
         header = self.construction.header
         lines = [f"{self.title}: {header.summary}", f"  {header.paper}, {header.item}"]
-        return "\n".join(lines + [f"  {name}: {help}" for name, help in self.options.items()])
+        return "\n".join(lines + [f"  {x.name}: {x.help}" for x in self.details])
 
 
 class MethodTable(tuple[Method, ...]):
@@ -77,7 +76,7 @@ class MethodTable(tuple[Method, ...]):
         rows = [method.json() for method in self]
         if self.single:
             for row, method in zip(rows, self, strict=True):
-                row["options"] = [option.json() for option in method.details]
+                row["options"] = plain(method.details)
         return {"rows": rows}
 
     def __repr__(self) -> str:

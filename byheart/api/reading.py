@@ -38,10 +38,10 @@ def data_for_method(
     named = find(method) if isinstance(method, str) else method
     if named is not None and isinstance(data, Dataset):
         check_fits(named, data)
-    tokenizer = named.tokenizer if isinstance(named, Construction) else None
     given = dict(loading or {})
     chosen = given.get("unit", "word") != "word" or given.get("tokenizer") is not None
-    if named is None or tokenizer is None or chosen:
+    tokenizer = named.tokenizer if isinstance(named, Construction) and not chosen else None
+    if named is None or tokenizer is None:
         return data if isinstance(data, Dataset) else load(data, **given)
     if isinstance(data, Dataset):
         if data.tokenizer is not None:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..claims.answer import Answer, Question
-from ..errors import ByheartError, OptionError
+from ..claims.result import picked
+from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_file, from_line
 from ..models.recall import Choose, continued, drawing
+from .configure import at_least
 from .reading import model_of
 
 
@@ -29,9 +31,7 @@ class Recalled:
     trace: Any = field(default=None, repr=False)
 
     def json(self) -> dict:
-        if not self.traced:
-            return self.answer.json()
-        return {**self.answer.json(), "trace": None if self.trace is None else self.trace.json()}
+        return {**self.answer.json(), **(picked(self, "trace") if self.traced else {})}
 
     @property
     def lines(self) -> list[str]:
@@ -48,7 +48,7 @@ class Recall:
 
     def json(self) -> dict:
         """The answer of `byheart recall --json`."""
-        return {"answers": [answer.json() for answer in self.answers]}
+        return picked(self, "answers")
 
 
 def recall(
@@ -102,34 +102,28 @@ def ask(
     choose: Choose | None = None,
 ) -> Recall:
     """The answers to lists of tokens; `choose` answers one question at a time, if it is given."""
-    if steps is not None and steps < 1:
-        raise OptionError("steps", steps, "must be an integer of at least 1")
+    at_least(1, steps=steps)
     asked = [placed(model, tokens) for tokens in questions]
     if steps is None:
         rows = [question.tokens for question in asked]
-        found = model.answers(rows) if choose is None else list(map(choose, rows))
-        answers = [x.marked(answer) for x, answer in zip(asked, found, strict=True)]
+        answers = model.answers(rows) if choose is None else list(map(choose, rows))
+        answers = [x.marked(answer) for x, answer in zip(asked, answers, strict=True)]
     else:
-        words = set(model.tokens or ())
-        fits = {
-            "string": any(label in words for label in model.labels),
-            "number": isinstance(model.labels[0], int),
-        }
         if model.every:
             raise ByheartError(
                 "`steps=...` needs one label per sequence, and this model answers every token."
             )
-        if not fits.get(model.kind):
+        words = set(model.tokens or ())
+        numbers = model.kind == "number" and isinstance(model.labels[0], int)
+        if not numbers and (model.kind != "string" or words.isdisjoint(model.labels)):
             raise ByheartError("`steps=...` needs a model whose labels are tokens that it reads.")
         answers = []
         for question in asked:
             number = steps if question.possible else 1
-            found = list(islice(continued(model, question.tokens, choose), number))
-            answers += [question.marked(found[0]), *found[1:]]
-    if not trace:
-        return Recall(tuple(map(Recalled, answers)), model)
+            first, *rest = islice(continued(model, question.tokens, choose), number)
+            answers += [question.marked(first), *rest]
     traced = []
     for answer in answers:
-        unknown = model.numbers(answer.input) is None  # a word outside the vocabulary
-        traced.append(Recalled(answer, True, None if unknown else model.trace(answer.input)))
+        known = trace and model.numbers(answer.input) is not None  # no word outside the vocabulary
+        traced.append(Recalled(answer, trace, model.trace(answer.input) if known else None))
     return Recall(tuple(traced), model)

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ..claims.result import Result, picked
 from ..errors import ByheartError
 from ..figures import FIGURES
 from ..figures.data import HUGGING_FACE
-from ..figures.figure import Figure, RowsByLabel, Settings, Table, censored, picture, trainings
+from ..figures.figure import Figure, Settings, Table, censored, picture, trainings
 from ..figures.fits import Fit
 from ..lab.material import Material
 from ..lab.sweeps.rows import checked
@@ -24,13 +25,11 @@ MOST_SEEDS = 1000
 class Redrawn:
     """A figure that was drawn.
 
-    figure    its name, title and paper
     trials    the number of trainings behind it
     censored  how many of them did not reach their criterion
     fits      the laws that were fitted, ours and the published numbers'
     caption   what is drawn, what is censored and what differs from the paper
     table     the numbers, ours beside the published ones
-    files     the pictures
     """
 
     figure: Figure
@@ -42,28 +41,16 @@ class Redrawn:
     files: tuple[Path, ...]
 
     def json(self) -> dict:
-        return {
-            "name": self.figure.name,
-            "title": self.figure.title,
-            "paper": self.figure.paper,
-            "trials": self.trials,
-            "censored": self.censored,
-            "fits": [fit.json() for fit in self.fits],
-            "caption": self.caption,
-            "table": self.table.json(),
-            "files": [str(path) for path in self.files],
-        }
+        figure = picked(self.figure, "name title paper")
+        return {**figure, **picked(self, "trials censored fits caption table files")}
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Result):
     """The figures that were drawn, and the names of those that have no rows."""
 
     figures: tuple[Redrawn, ...]
     missing: tuple[str, ...]
-
-    def json(self) -> dict:
-        return {"figures": [x.json() for x in self.figures], "missing": list(self.missing)}
 
 
 def reproduce(
@@ -128,8 +115,8 @@ def reproduce(
         watch.stage("loading")  # all data first, so that a missing file is reported at once
         source = data if data is None or str(data) == HUGGING_FACE else Path(data)
         settings = Settings(quick, source, seeds)
-        parts = [(folders[one.name], part) for one in figures for part in one.parts(settings)]
-        for folder, part in parts:
+        trained = [(folders[one.name], part) for one in figures for part in one.parts(settings)]
+        for folder, part in trained:
             watch.note(f"{folder}, {part.label}")
             sweep = replace(part.sweep, data={"sequences": len(part.dataset), **part.sweep.data})
             squared = sweep.data.get("loss") == "squared"
@@ -137,7 +124,11 @@ def reproduce(
             rows_of(sweep, material, Path(rows, folder, part.label), workers, watch)
 
     watch.stage("drawing")
-    drawable = {one.name: one.own(rows_by_label(Path(rows, folders[one.name]))) for one in figures}
+    drawable = {}
+    for figure in figures:
+        parts = sorted(Path(rows, folders[figure.name]).glob("*/rows.jsonl"))
+        by_label = {path.parent.name: checked(path.parent) for path in parts}
+        drawable[figure.name] = figure.own({label: x for label, x in by_label.items() if x})
     missing = tuple(name for name, some in drawable.items() if not some)
     if missing and (names is not None or len(missing) == len(figures)):
         raise ByheartError(
@@ -150,22 +141,8 @@ def reproduce(
             for path in files[figure.name]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write(partial(picture, figure), dict(some), path)
-            drawn.append(
-                Redrawn(
-                    figure=figure,
-                    trials=len(trainings(some)),
-                    censored=censored(some),
-                    fits=tuple(figure.fits(some)),
-                    caption=figure.caption(some),
-                    table=figure.table(some),
-                    files=files[figure.name],
-                )
-            )
+            table, fits = figure.table(some), tuple(figure.fits(some))
+            counts = (len(trainings(some)), censored(some))
+            caption = figure.caption(some)
+            drawn.append(Redrawn(figure, *counts, fits, caption, table, files[figure.name]))
     return Reproduction(tuple(drawn), missing)
-
-
-def rows_by_label(folder: Path) -> RowsByLabel:
-    """The rows of each part that has some."""
-    labels = sorted(path.parent.name for path in folder.glob("*/rows.jsonl"))
-    parts = {label: checked(folder / label) for label in labels}
-    return {label: rows for label, rows in parts.items() if rows}

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..constructions import find
+from ..claims.result import picked
+from ..constructions import ALL, find
 from ..constructions.base import Construction
 from ..constructions.retrieval import Retrieval
 from ..data.contexts import contexts, resolve
 from ..data.dataset import Dataset
 from ..errors import ByheartError, Message
 from ..machine.tables import number
-from ..machine.watch import Watch
+from ..machine.watch import SILENT, Watch
 from ..machine.words import brief
 from ..models.kinds import kind_of
 from ..models.model import Model
@@ -32,7 +33,7 @@ from ..theory.dana2024.associations import rows as associations
 from ..theory.item import SIGNS
 from ..theory.papers import cited
 from .compile import compile
-from .configure import configured, default_method, prepare, with_positions
+from .configure import configured, default_method, prepare, titled, with_positions
 from .reading import data_for_method
 
 PREDICTED = "predicted: nothing was built."
@@ -105,10 +106,6 @@ class Choice:
     seed: int = 0
 
 
-def named(construction: Construction) -> str:
-    return construction.name + (f" ({construction.form})" if construction.form else "")
-
-
 def construction_row(
     construction: Construction,
     dataset: Dataset,
@@ -121,24 +118,22 @@ def construction_row(
 
     name, options  of a row for the construction with options of its own
     """
-    row = Row(name or named(construction), "construction", "at_most")
-    on_conflict, positions = choice.on_conflict, choice.positions
-    takes = positions or "positions" in construction.options()  # without them, order never counts
-    given: dict[str, Any] = {} if positions is None or not takes else {"positions": positions}
+    row = Row(name or titled(construction), "construction", "at_most")
+    method, form, on_conflict = construction.name, construction.form, choice.on_conflict
+    given: dict[str, Any] = {}
     if construction.claim.probabilities:  # it sees order and no conflicts
-        on_conflict, given = "refuse", {}
+        on_conflict = "refuse"
+    elif choice.positions or (choice.positions is False and "positions" in construction.options()):
+        given = {"positions": choice.positions}  # without the option, order never counts
     given |= options or {}
     try:
-        own = construction.name == default_method(dataset) and construction.form != "faithful"
+        own = method == default_method(dataset) and form != "faithful"
         if not choice.build and not (own and dataset.lengths.sum() <= QUICK):
-            chosen = configured(construction.name, construction.form, choice.seed, given)
-            chosen = with_positions(chosen, dataset)
+            chosen = with_positions(configured(method, form, choice.seed, given), dataset)
             prepared = prepare(chosen, data_for_method(dataset, chosen), on_conflict)
             size = chosen.predict(*prepared)
             if size is not None:
-                total, depth = size.parameters, size.depth
-                row = replace(row, parameters=total, depth=depth, units=size.units)
-                return replace(row, reason=PREDICTED)
+                return replace(row, **picked(size, "parameters depth units"), reason=PREDICTED)
             if own and isinstance(chosen, Retrieval):
                 from ..constructions.retrieval.build import estimate  # numba is slow
 
@@ -146,77 +141,59 @@ def construction_row(
                 return replace(row, parameters=planned, reason=ESTIMATED, estimated=True)
             return replace(row, reason=SEARCHED)
         model = compile(
-            dataset,
-            construction.name,
-            construction.form,
-            on_conflict=on_conflict,
-            seed=choice.seed,
-            watch=watch,
-            **given,
+            dataset, method, form, on_conflict=on_conflict, seed=choice.seed, watch=watch, **given
         )
     except ByheartError as error:
         return replace(row, applies=False, reason=str(error))
     assert model.verification is not None
-    return replace(
-        row,
-        parameters=model.parameters.counted + model.parameters.outside,
-        bits=model.bits.total,
-        depth=model.network.depth,
-        evidence=model.verification.evidence,
-        seconds=sum(model.record.seconds.values()),
-        **measured(model),
-    )
+    evidence, seconds = model.verification.evidence, sum(model.record.seconds.values())
+    return replace(row, **measured(model), evidence=evidence, seconds=seconds)
 
 
 def measured(model: Model) -> dict[str, Any]:
-    """What else is counted in the weights of a model."""
-    dense, longest = model.parameters.dense, model.bits.largest
-    return {"dense": dense, "longest": longest, "units": model.network.units}
+    """What is counted in the weights of a model."""
+    return {
+        "parameters": model.parameters.counted + model.parameters.outside,
+        "bits": model.bits.total,
+        "depth": model.network.depth,
+        "dense": model.parameters.dense,
+        "longest": model.bits.largest,
+        "units": model.network.units,
+    }
 
 
 def related_rows(dataset: Dataset, choice: Choice, watch: Watch) -> list[Row]:
     """Systems of related work that are a method of ours with options of their own."""
     if dataset.every or not len(dataset):
         return []
-    rows = []
-    one_layer, only = find("one-layer"), find("attention-only")
-    plain = {"positions": False, "skip": True}
     name = f"one-layer without positions, after {cited('kajitsuka2024')}"
-    rows.append(construction_row(one_layer, dataset, choice, watch, name, plain))
+    plain = {"positions": False, "skip": True}
+    rows = [construction_row(find("one-layer"), dataset, choice, watch, name, plain)]
     rank = min(dataset.length, LANES)  # H (r - 1) + 1 contexts for H heads of rank r
     if rank > 1 and LANES >= dataset.length:
         ordered_contexts = len(contexts(dataset, positions=True))
         heads = max(1, -(-(ordered_contexts - 1) // (rank - 1)))
         sizes = {"heads": heads, "dimension": LANES, "head_dimension": LANES}
         name = f"attention-only with the heads of {cited('mahdavi2024')}"
-        rows.append(construction_row(only, dataset, choice, watch, name, sizes))
+        rows.append(construction_row(find("attention-only"), dataset, choice, watch, name, sizes))
     row = Row(f"linear associative memory, after {cited('cabannes2024')}", "measured", "at_most")
     if dataset.length > 1 or not dataset.has_vocabulary:
         return [*rows, replace(row, applies=False, reason="it reads single words or integers.")]
-    if (
-        choice.build
-        and len(dataset.tokens) <= MOST_FACTS
-        and not contexts(dataset, True).conflicts(dataset).any()
-    ):
-        rows.append(replace(row, **associative(dataset)))
-    return rows
-
-
-def associative(dataset: Dataset) -> dict[str, Any]:
-    """The smallest W of a linear associative memory that recalls all of the data."""
-    first = contexts(dataset, positions=True).first
-    _, wanted = np.unique(dataset.labels[first], return_inverse=True)
+    grouped = contexts(dataset, positions=True)
+    small = choice.build and len(dataset.tokens) <= MOST_FACTS
+    if not small or grouped.conflicts(dataset).any():
+        return rows
+    # the smallest W of a linear associative memory that recalls all of the data
+    _, wanted = np.unique(dataset.labels[grouped.first], return_inverse=True)
     memory = smallest(wanted)
     if memory is None:
-        return {"applies": False, "reason": f"no dimension up to {LARGEST:,} recalls all tokens."}
+        reason = f"no dimension up to {LARGEST:,} recalls all tokens."
+        return [*rows, replace(row, applies=False, reason=reason)]
     d = memory.dimension
-    return {
-        "parameters": d * d,
-        "dense": d * d,
-        "depth": 1,
-        "reason": f"d = {d}, all labels recalled in whole numbers; its random encoders have "
-        f"{d * (len(wanted) + int(wanted.max()) + 1):,} signs more.",
-    }
+    signs = d * (len(wanted) + int(wanted.max()) + 1)
+    reason = f"d = {d}, all labels recalled in whole numbers; its random encoders have "
+    reason += f"{signs:,} signs more."
+    return [*rows, replace(row, parameters=d * d, dense=d * d, depth=1, reason=reason)]
 
 
 def own_row(dataset: Dataset, watch: Watch) -> Row | None:
@@ -244,23 +221,20 @@ def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Ro
     """A model beside the constructions; it applies if it knows all of the data.
 
     Conflicts are settled as the user asks, or not at all: what the model's folder says of them does
-    not count.
-
-    Of a trained model the parameters that were trained count. Folding and rounding give its network
-    others, but they hold no more.
+    not count. Of a trained model the parameters that were trained count: folding and rounding give
+    its network others, but they hold no more.
     """
-    own, bits = model.parameters.counted + model.parameters.outside, model.bits.total
-    depth, claim, training = model.network.depth, model.claim.sentence, model.record.training
+    sizes, claim, training = measured(model), model.claim.sentence, model.record.training
     if training is None:
         title = f"{Path(name).name}: {brief(model.record.method)}"
-        row = Row(title, "saved", "at_most", own, bits, depth, reason=claim, **measured(model))
+        row = Row(title, "saved", "at_most", reason=claim, **sizes)
     else:
         learnt, trial = training.get("parameters"), training.get("trial")
         if type(learnt) is not int or type(trial) is not dict:  # a folder may come from anywhere
             raise ByheartError(f"{name}/config.json does not say what was trained.")
         title = f"{Path(name).name}: {brief(trial.get('architecture'))}, trained"
-        reason = f"{claim} Certified with {own:,} parameters."
-        row = Row(title, "trained", "at_most", learnt, bits, depth, reason=reason)
+        reason = f"{claim} Certified with {sizes['parameters']:,} parameters."
+        row = Row(title, "trained", "at_most", learnt, sizes["bits"], sizes["depth"], reason=reason)
     prove = kind_of(model).prove
     dataset = prove.reads(model, dataset)
     unfit = prove.unfitting(model, dataset)
@@ -273,9 +247,8 @@ def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Ro
     row = replace(row, evidence=verification.evidence, seconds=time.perf_counter() - started)
     if verification.refuted:
         right = f"{verification.correct:,} of {verification.checked:,} {model.claim.noun}"
-        return replace(
-            row, applies=False, reason=f"refuted, {right} hold: {verification.failures[0]}."
-        )
+        reason = f"refuted, {right} hold: {verification.failures[0]}."
+        return replace(row, applies=False, reason=reason)
     return row
 
 
@@ -308,17 +281,42 @@ def association_rows(question: Question) -> list[Row]:
     size = max(LANES, data.length + 2)  # what the assumptions of these rows ask for
     task = Task(data.contexts, vocabulary, data.length, size, size)
     rows = []
-    for association in associations(task)[1:]:
-        row = Row(f"{association.reference}: {association.name} (labels)", "bound", "at_most")
-        if data.conflicts:
-            row = replace(row, applies=False, reason="a context has two labels.")
-        elif association.fails:
-            row = replace(
-                row, applies=False, reason=f"{' and '.join(association.fails)} does not hold."
-            )
-        elif not association.exact:
-            row = replace(row, reason=f"only an order: {association.formula}.")
-        else:
-            row = replace(row, parameters=association.parameters, reason=f"{association.formula}.")
-        rows.append(row)
+    for x in associations(task)[1:]:
+        applies = not (data.conflicts or x.fails)
+        reason = f"{x.formula}." if x.exact else f"only an order: {x.formula}."
+        if not applies:
+            fails = f"{' and '.join(x.fails)} does not hold."
+            reason = "a context has two labels." if data.conflicts else fails
+        parameters = x.parameters if applies and x.exact else None
+        name = f"{x.reference}: {x.name} (labels)"
+        rows.append(Row(name, "bound", "at_most", parameters, applies=applies, reason=reason))
     return rows
+
+
+def all_rows(
+    dataset: Dataset,
+    question: Question,
+    choice: Choice = Choice(),  # noqa: B008 - frozen
+    watch: Watch = SILENT,
+    others: Iterable[Row] = (),
+) -> list[Row]:
+    """One row per construction and bound, smallest first, with other rows among them."""
+    rows = list(others)
+    for construction in ALL:
+        watch.note(titled(construction))
+        rows.append(construction_row(construction, dataset, choice, watch))
+    rows += related_rows(dataset, choice, watch)
+    return ordered([*rows, *bound_rows(question), *association_rows(question)])
+
+
+def ordered(rows: Iterable[Row], sort: str = "parameters") -> list[Row]:
+    """What applies first, by a column or its name; what is not known comes last, by parameters."""
+
+    def place(row: Row) -> tuple:
+        if sort == "name":
+            return not row.applies, row.kind == "bound", row.name
+        columns = (getattr(row, sort), row.parameters, row.bits)
+        sizes = [float("inf") if x is None else x for x in columns]
+        return not row.applies, *sizes, row.kind, row.name
+
+    return sorted(rows, key=place)

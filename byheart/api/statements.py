@@ -2,20 +2,17 @@
 
 from dataclasses import dataclass
 
+from ..claims.result import Result
 from ..errors import ByheartError
 from ..machine.tables import Content, Tabular
 from ..theory.statements import PAPERS, STATEMENTS, Statement
 
 
 @dataclass(frozen=True, repr=False)
-class Statements(Tabular):
+class Statements(Tabular, Result):
     """Numbered statements of the papers."""
 
     rows: tuple[Statement, ...]
-
-    def json(self) -> dict:
-        """The answer of `byheart statements --json`."""
-        return {"rows": [row.json() for row in self.rows]}
 
     def table(self) -> Content:
         lines: list[tuple[object, ...]] = [

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..claims.result import picked
 from ..data.conflicts import Conflict, conflicting
 from ..data.dataset import Dataset
 from ..data.documents import Documents, first_documents
@@ -53,15 +54,14 @@ class Stats(Statistics):
     def json(self) -> dict:
         """The answer of `byheart stats --json`."""
         answer = {
-            "reading": dict(self.reading),
-            "reading_notes": list(self.reading_notes),
-            "skipped": self.skipped,
+            **picked(self, "reading reading_notes skipped"),
             **super().json(),
-            "shown": [row.json() for row in self.shown],
+            **picked(self, "shown conflicting counted=shards"),
         }
-        if self.conflicting is not None:
-            answer["conflicting"] = [conflict.json() for conflict in self.conflicting]
-        return answer if self.shards is None else {**answer, "counted": self.shards.json()}
+        for optional in ("conflicting", "counted"):
+            if answer[optional] is None:
+                del answer[optional]
+        return answer
 
 
 def stats(
@@ -96,9 +96,6 @@ def stats(
     Returns:
         The counts; `.json()` is what `byheart stats --json` prints.
 
-    Raises:
-        ByheartError: The file cannot be read, or the data holds nothing to predict.
-
     Example:
         >>> from byheart import Dataset, stats
         >>> data = Dataset.from_rows([(["a", "b"], "x"), (["a", "b"], "y"), (["b", "a"], "x")])
@@ -107,7 +104,21 @@ def stats(
         (2, 1, 1.3863)
     """
     if workers is not None:
-        return _of_shards(data, show or conflicts, epsilons, workers, work, memory, watch, loading)
+        from ..data.statistics import shards  # compiled code
+
+        if not isinstance(data, str | Path):
+            raise ByheartError("`workers=...` count a folder of shards; give its path.")
+        if show or conflicts:
+            raise ByheartError(
+                "rows and conflicts of shards cannot be shown; leave out `workers=...`."
+            )
+        where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
+        files = None if work is None else Path(work)
+        counts, how = shards.statistics(
+            Path(data), where, files, memory, epsilons, watch, **loading
+        )
+        given = {name: value for name, value in loading.items() if value not in (None, ())}
+        return Stats(**vars(counts), reading=given, shards=how)
     source = data if isinstance(data, str | Path) else None
     if not isinstance(data, Dataset | Documents):
         watch.stage("loading")
@@ -117,9 +128,9 @@ def stats(
             f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
         )
     if isinstance(data, Documents):
-        shown = [Example(tokens, document=True) for tokens in first_documents(data, show)]
+        examples = [Example(tokens, document=True) for tokens in first_documents(data, show)]
     else:
-        shown = [Example(*data[i]) for i in range(min(show, len(data)))]
+        examples = [Example(*data[i]) for i in range(min(show, len(data)))]
     watch.stage("counting")
     counts = count(written_out(data), epsilons)
     listed: tuple[Conflict, ...] | None = None
@@ -132,30 +143,6 @@ def stats(
         **vars(counts),
         reading=dict(data.loading),
         reading_notes=tuple(data.notes),
-        shown=tuple(shown),
+        shown=tuple(examples),
         conflicting=listed,
     )
-
-
-def _of_shards(
-    data: Any,
-    rows: int,
-    epsilons: Sequence[float],
-    workers: Workers | int,
-    work: str | Path | None,
-    memory: int,
-    watch: Watch,
-    loading: dict[str, Any],
-) -> Stats:
-    """The statistics of a folder of shards, which are never all in memory."""
-    from ..data.statistics import shards  # compiled code
-
-    if not isinstance(data, str | Path):
-        raise ByheartError("`workers=...` count a folder of shards; give its path.")
-    if rows:
-        raise ByheartError("rows and conflicts of shards cannot be shown; leave out `workers=...`.")
-    where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
-    place = None if work is None else Path(work)
-    counts, how = shards.statistics(Path(data), where, place, memory, epsilons, watch, **loading)
-    given = {name: value for name, value in loading.items() if value not in (None, ())}
-    return Stats(**vars(counts), reading=given, shards=how)

@@ -1,65 +1,42 @@
 """The sizes of a model, and the evidence that it keeps its claim: a part of several answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..claims.record import Bits, DataSizes, Parameters, Search
+from ..claims.record import Record
+from ..claims.result import picked
 from ..claims.verification import Verification
 from ..models.kinds import kind_of
 from ..models.model import Model
 
-DATA = ("sequences", "contexts", "labels", "length", "vocabulary")
-BITS = ("total", "fixed", "encoded", "largest", "entropy", "information")
 NOT_CHECKED = Verification(0, 0, None, "")
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A model in numbers.
+class Summary(Record):
+    """A model in numbers: its record, with other evidence.
 
-    search        the seed and the number of trials of the construction's search
-    conflicts     how many labels were changed and sequences left out to settle conflicts
-    notes         what the construction has to say
-    failures      why the model does not keep its claim
-    facts         what only models with this claim have
+    failures  why the model does not keep its claim
+    facts     what only models with this claim have
     """
 
-    method: str
-    form: str | None
-    data: DataSizes
-    parameters: Parameters
-    bits: Bits
-    depth: int
-    width: int
-    seconds: Mapping[str, float]
-    search: Search
-    verification: Verification
-    conflicts: Mapping[str, int]
-    notes: tuple[str, ...]
-    failures: tuple[str, ...]
-    facts: Mapping[str, Any]
-    model: Model = field(repr=False)
+    verification: Verification = NOT_CHECKED
+    depth: int = 0
+    width: int = 0
+    failures: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    model: Model = field(repr=False, kw_only=True)
 
     def json(self) -> dict:
         return {
-            "method": self.method,
-            "form": self.form,
-            "dataset": {name: getattr(self.data, name) for name in DATA},
-            "parameters": self.parameters._asdict(),
-            "bits": {name: getattr(self.bits, name) for name in BITS},
-            "depth": self.depth,
-            "width": self.width,
+            **picked(self, "method form"),
+            "dataset": picked(self.data, "sequences contexts labels length vocabulary"),
+            **picked(self, "parameters"),
+            "bits": picked(self.bits, "total fixed encoded largest entropy information"),
+            **picked(self, "depth width"),
             "seconds": {key: self.seconds.get(key) for key in ("load", "build", "verify")},
-            "search": self.search.json(),
-            "verified": {
-                "checked": self.verification.checked,
-                "correct": self.verification.correct,
-                "evidence": self.verification.evidence,
-            },
-            "conflicts": dict(self.conflicts),
-            "notes": list(self.notes),
-            "failures": list(self.failures),
+            **picked(self, "search verified=verification conflicts notes failures"),
             **self.facts,
         }
 
@@ -68,24 +45,15 @@ def summarise(
     model: Model,
     verification: Verification | None,
     seconds: Mapping[str, float],
-    failures: Sequence[str] = (),
 ) -> Summary:
     """The summary of a model with this evidence."""
-    record = model.record
+    own = vars(model.record) | {"method": str(model.record.method), "seconds": seconds}
+    own["verification"] = NOT_CHECKED if verification is None else verification
     return Summary(
-        method=str(record.method),
-        form=record.form,
-        data=record.data,
-        parameters=record.parameters,
-        bits=record.bits,
+        **own,
         depth=model.network.depth,
         width=model.network.width,
-        seconds=seconds,
-        search=record.search,
-        verification=NOT_CHECKED if verification is None else verification,
-        conflicts=record.conflicts,
-        notes=record.notes,
-        failures=tuple(failures),
+        failures=own["verification"].failures,
         facts=kind_of(model).show.facts(model.claim, verification),
         model=model,
     )

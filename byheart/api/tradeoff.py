@@ -4,10 +4,11 @@ Paper: kajitsuka2025, Theorem F.1. Every row is a network that was built and ver
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..claims.record import DataSizes
+from ..claims.result import Result, picked
 from ..data.load import dataset_of, name_of
 from ..errors import AssumptionError, OptionError
 from ..machine.tables import Content, Tabular
@@ -22,15 +23,12 @@ COLUMNS = ("bits per parameter", "form", "nonzero", "all bits", "longest", "dept
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Result):
     """A network under a limit or, where the limit is refused, the reason.
 
     Attributes:
         bits: The limit; None for the network without one.
-        form: The form of the method.
-        nonzero: Parameters that are not 0.
-        total: Bits of all parameters together.
-        largest: Bits of the longest parameter.
+        nonzero: Parameters that are not 0; `total` bits of all, `largest` bits of the longest.
     """
 
     bits: int | None
@@ -42,23 +40,17 @@ class Row:
     evidence: str | None = None
     reason: str | None = None
 
-    def json(self) -> dict:
-        return asdict(self)
-
 
 @dataclass(frozen=True, repr=False)
 class Tradeoff(Tabular):
     """Parameters against bits per parameter.
 
     Attributes:
-        name: Of the data.
-        dataset: How large the data is.
         smallest: The smallest possible limit of each form.
         rows: One network per form and limit.
         plain: The network without a limit.
         entropy: The bits that these labels need, by their frequencies.
         information: The bits that the worst labels need.
-        picture: The file that was drawn.
     """
 
     name: str
@@ -72,16 +64,15 @@ class Tradeoff(Tabular):
 
     def json(self) -> dict:
         """The answer of `byheart tradeoff --json`."""
-        sizes = {x: y for x, y in self.plain.json().items() if x not in ("bits", "form", "reason")}
         return {
             "method": METHOD,
             "dataset": {**self.dataset.counts(), "name": self.name},
-            "smallest": dict(self.smallest),
-            "rows": [row.json() for row in self.rows],
-            "plain": {"method": PLAIN, **sizes},
-            "entropy": self.entropy,
-            "information": self.information,
-            "picture": self.picture,
+            **picked(self, "smallest rows"),
+            "plain": {
+                "method": PLAIN,
+                **picked(self.plain, "nonzero total largest depth evidence"),
+            },
+            **picked(self, "entropy information picture"),
         }
 
     def table(self) -> Content:
@@ -141,16 +132,10 @@ def tradeoff(
             return error.smallest
         return 1
 
-    def sized(row: Row, model: Model) -> Row:
+    def sized(limit: int | None, form: str | None, model: Model) -> Row:
         assert model.verification is not None
-        return replace(
-            row,
-            nonzero=model.parameters.nonzero,
-            total=model.bits.total,
-            largest=model.bits.largest,
-            depth=model.network.depth,
-            evidence=model.verification.evidence,
-        )
+        sizes = (model.parameters.nonzero, model.bits.total, model.bits.largest)
+        return Row(limit, form, *sizes, model.network.depth, model.verification.evidence)
 
     watch.stage("building")
     plain = build(method=PLAIN)
@@ -160,22 +145,14 @@ def tradeoff(
     for form in forms:
         for limit in limits:
             watch.note(f"{form}, {limit} bits")
-            row = Row(limit, form)
             try:
-                rows.append(sized(row, build(method=METHOD, form=form, bits=limit)))
+                rows.append(sized(limit, form, build(method=METHOD, form=form, bits=limit)))
             except AssumptionError as error:
-                rows.append(replace(row, reason=str(error)))
-    own = plain.record.bits
+                rows.append(Row(limit, form, reason=str(error)))
+    own, sizes = plain.record.bits, plain.record.data
     assert own.entropy is not None and own.information is not None  # compile has counted them
-    return Tradeoff(
-        name_of(data),
-        plain.record.data,
-        least,
-        tuple(rows),
-        sized(Row(None, None), plain),
-        own.entropy,
-        own.information,
-    )
+    networks = (tuple(rows), sized(None, None, plain))
+    return Tradeoff(name_of(data), sizes, least, *networks, own.entropy, own.information)
 
 
 def steps(smallest: int) -> list[int]:

@@ -8,19 +8,21 @@ and for every fact the parameters that hold it.
 import json
 import os
 import random
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..claims.result import Result, picked, plain
 from ..data.dataset import Dataset
 from ..data.load import write_jsonl
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError
+from ..machine.swap import appearing
 from ..machine.watch import SILENT, Watch
-from ..models.difference import difference
+from ..models.kinds import difference
 from ..models.locating import locate
 from .compile import compile
+from .configure import at_least
 from .edit import edit
 from .forget import forget
 
@@ -54,7 +56,7 @@ def facts(subjects: int, relations: int, objects: int, seed: int) -> list[tuple[
 
 
 @dataclass(frozen=True)
-class Pack:
+class Pack(Result):
     """What is in a pack that was written.
 
     facts                  their number; so many of them are forgotten, and others edited
@@ -76,7 +78,7 @@ class Pack:
 
     def json(self) -> dict:
         """The answer of `byheart generate unlearning --json`."""
-        return {"kind": "unlearning", **vars(self), "parameters": dict(self.parameters)}
+        return {"kind": "unlearning", **super().json()}
 
 
 def unlearning(
@@ -92,24 +94,12 @@ def unlearning(
 ) -> Pack:
     """Write the pack to a new folder, whole or not at all, and say what is in it.
 
-    Args:
-        folder: Where it goes; it must not exist.
-        subjects: What facts are about.
-        relations: Facts of each subject, up to 16.
-        objects: What their answers are drawn from.
-        forgotten: Facts to forget.
-        edited: Other facts, which get a new answer.
-        seed: Random seed.
-        watch: Where progress is reported.
-
-    Returns:
-        Sizes, and whether the forgotten model is the retained one in every byte of its weights.
+    relations           facts of each subject, up to 16; their answers are drawn from the objects
+    forgotten, edited   so many facts are forgotten, and so many others get a new answer
     """
     place = Path(os.path.abspath(folder))
-    sizes = {"subjects": subjects, "relations": relations, "objects": objects}
-    for name, value in {**sizes, "forgotten": forgotten, "edited": edited}.items():
-        if not isinstance(value, int) or value < 1:
-            raise OptionError(name, value, "must be an integer of at least 1")
+    at_least(1, subjects=subjects, relations=relations, objects=objects)
+    at_least(1, forgotten=forgotten, edited=edited)
     if relations > len(RELATIONS) or objects < 2 or max(subjects, objects) > 5000:
         raise ByheartError(
             f"`relations` must be at most {len(RELATIONS)}, objects at least 2, and both subjects "
@@ -117,19 +107,11 @@ def unlearning(
         )
     if forgotten + edited >= subjects * relations:
         raise ByheartError("forgotten and edited facts must be fewer than all facts together.")
-    if not place.parent.is_dir():
-        raise ByheartError(f"{place.parent} is not a directory; create it first.")
     if os.path.lexists(place):
         raise ByheartError(f"{folder} exists; choose another name.")
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
-    part.mkdir()
-    try:
-        counts = _write(
-            part, facts(subjects, relations, objects, seed), forgotten, edited, seed, watch
-        )
-        os.rename(part, place)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    rows = facts(subjects, relations, objects, seed)
+    with appearing(place, force=False) as part:
+        counts = _write(part, rows, forgotten, edited, seed, watch)
     return Pack(str(folder), subjects, relations, objects, **counts)
 
 
@@ -152,19 +134,14 @@ def _write(
     without = forget(model, full, [rows[i][0] for i in sorted(gone)])
     retained = compile(without.data, editable=True, seed=seed)
     after = edit(model, full, [(rows[i][0], label) for i, label in new.items()], rebuild=True)
-    models = {
-        "full": model,
-        "forgotten": without.model,
-        "retained": retained,
-        "edited": after.model,
-    }
+    models = dict(full=model, forgotten=without.model, retained=retained, edited=after.model)
     watch.stage("writing")
     for name, one in models.items():
         one.save(part / name)
-    write_jsonl(full, part / "full.jsonl")
-    write_jsonl(without.data, part / "retain.jsonl")
-    write_jsonl(after.data, part / "edited.jsonl")
-    write_jsonl(Dataset.from_rows([rows[i] for i in sorted(gone)]), part / "forget.jsonl")
+    removed = Dataset.from_rows([rows[i] for i in sorted(gone)])
+    files = {"full": full, "retain": without.data, "edited": after.data, "forget": removed}
+    for name, dataset in files.items():
+        write_jsonl(dataset, part / f"{name}.jsonl")
     edits = [{"edit": "change", "input": rows[i][0], "label": label} for i, label in new.items()]
     _lines(part / "edits.jsonl", edits)
     watch.stage("locating", len(rows))
@@ -173,27 +150,19 @@ def _write(
     for i, (tokens, label) in enumerate(rows):
         location = locate(model, tokens)
         split = "forget" if i in gone else "edit" if i in changed else "retain"
-        truth.append(
-            {
-                "input": tokens,
-                "label": label,
-                "split": split,
-                "read": [list(x) for x in location.read],
-                "bits": list(location.bits),
-                "after_forgetting": known[i].label,
-                "after_editing": new.get(i, label),
-            }
-        )
+        answer: dict[str, Any] = {"input": tokens, "label": label, "split": split}
+        answer |= picked(location, "read bits")
+        answer |= {"after_forgetting": known[i].label, "after_editing": new.get(i, label)}
+        truth.append(answer)
         watch.advance(i + 1)
     _lines(part / "answers.jsonl", truth)
-    changes = {}
-    for name, one in (("forgotten", without.model), ("edited", after.model)):
-        found_change = difference(model, one)
-        changes[name] = None if found_change is None else [list(x) for x in found_change.places]
+    differing = {name: difference(model, models[name]) for name in ("forgotten", "edited")}
+    changes = {name: x and plain(x.places) for name, x in differing.items()}
     (part / "changes.json").write_text(json.dumps(changes, indent=1) + "\n", "ascii")
     same = without.model.network == retained.network
     counts = {"facts": len(rows), "forgotten": forgotten, "edited": edited, "seed": seed}
-    (part / "README.md").write_text(_card(counts, same), "ascii")
+    card = CARD.format(**counts, answers=ANSWERS, changes=CHANGES, same=SAME if same else "")
+    (part / "README.md").write_text(card, "ascii")
     sizes = {name: one.parameters.nonzero for name, one in models.items()}
     return {**counts, "parameters": sizes, "forgotten_is_retained": same}
 
@@ -202,37 +171,28 @@ def _lines(path: Path, rows: list[dict]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "ascii")
 
 
-CONTENT = (
-    ("full/, full.jsonl", "the model of all facts, and its data"),
-    ("forgotten/", "what `byheart forget` makes of full/"),
-    ("retained/, retain.jsonl", "the model that never saw the facts to forget, and its data"),
-    ("edited/, edited.jsonl", "what `byheart edit --edits edits.jsonl` makes of full/, its data"),
-    ("edits.jsonl, forget.jsonl", "the edits, and the facts to forget"),
-    (
-        "answers.jsonl",
-        "for every fact its split, the parameters of full/ that hold it (layer, tensor, row, "
-        "column), the places of its bits, the right answer after editing, and what forgotten/ "
-        "answers",
-    ),
-    (
-        "changes.json",
-        "the parameters of full/ that differ in forgotten/ and in edited/; null if the network "
-        "has another shape",
-    ),
+CARD = """# A pack for unlearning and editing methods
+
+{facts} facts, one prompt each: {forgotten} to forget, {edited} to edit, seed {seed}.
+
+| file or folder | content |
+| --- | --- |
+| full/, full.jsonl | the model of all facts, and its data |
+| forgotten/ | what `byheart forget` makes of full/ |
+| retained/, retain.jsonl | the model that never saw the facts to forget, and its data |
+| edited/, edited.jsonl | what `byheart edit --edits edits.jsonl` makes of full/, its data |
+| edits.jsonl, forget.jsonl | the edits, and the facts to forget |
+| answers.jsonl | {answers} |
+| changes.json | {changes} |
+
+{same}`byheart verify forgotten retain.jsonl --rebuild` proves it.
+"""
+ANSWERS = (
+    "for every fact its split, the parameters of full/ that hold it (layer, tensor, row, column), "
+    "the places of its bits, the right answer after editing, and what forgotten/ answers"
 )
-
-
-def _card(counts: dict[str, int], same: bool) -> str:
-    many = f"{counts['forgotten']} to forget, {counts['edited']} to edit, seed {counts['seed']}"
-    lines = [
-        "# A pack for unlearning and editing methods\n",
-        f"{counts['facts']} facts, one prompt each: {many}.\n",
-        "| file or folder | content |",
-        "| --- | --- |",
-        *(f"| {name} | {content} |" for name, content in CONTENT),
-        "",
-    ]
-    if same:
-        lines.append("The weights of forgotten/ and of retained/ are the same bytes.")
-    lines.append("`byheart verify forgotten retain.jsonl --rebuild` proves it.")
-    return "\n".join(lines) + "\n"
+CHANGES = (
+    "the parameters of full/ that differ in forgotten/ and in edited/; null if the network has "
+    "another shape"
+)
+SAME = "The weights of forgotten/ and of retained/ are the same bytes.\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..claims.result import picked
 from ..claims.verification import (
     ACCEPTED,
     ENGINES,
@@ -17,24 +18,16 @@ from ..claims.verification import (
     Verification,
 )
 from ..data.dataset import Dataset
-from ..data.load import is_corpus
 from ..errors import ByheartError, OptionError
 from ..exports.runtimes import RUNTIMES, observe
 from ..machine.watch import SILENT, Watch
-from ..models.checker import Outcome, check
+from ..models import source
+from ..models.checker import check
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.sizes import counted
-from ..models.source import (
-    TYPES,
-    covered,
-    differences,
-    settlement,
-    unaccepted,
-    verify_command,
-)
 from .change import recompiled
-from .configure import check_prove_limit
+from .configure import at_least, check_prove_limit
 from .reading import data_for_model, model_of, weights_hash
 from .summary import NOT_CHECKED, Summary, summarise
 
@@ -48,7 +41,7 @@ class Verified(Verification):
 
     summary    the model in numbers; with data, those of this data
     checker    the independent checker's verdict, if it was asked
-    copied     whether the checker read a copy of the data, as byheart reads it
+    copied     whether the checker read a copy of the data; None if it was not asked
     runtime    which other library ran the model; empty if the data does not fit it
     rebuilt    whether compiling the data again gives the same weights; None if that was not asked
     change     what the folder says of the edit that it comes from, with the evidence for it
@@ -60,7 +53,7 @@ class Verified(Verification):
 
     summary: Summary = field(kw_only=True)
     checker: str | None = None
-    copied: bool = False
+    copied: bool | None = None
     runtime: Mapping[str, str] | None = None
     rebuilt: bool | None = None
     change: Mapping[str, Any] | None = None
@@ -79,25 +72,12 @@ class Verified(Verification):
 
     def json(self) -> dict:
         """The answer of `byheart verify --json`."""
-        answer = self.summary.json()
-        if self.checker is not None:
-            answer |= {"checker": self.checker, "copied": self.copied}
+        names = "checker copied runtime verify=command reading covered rebuilt change"
+        optional = {name: x for name, x in picked(self, names).items() if x is not None}
         if self.runtime is not None:
-            answer["runtime"] = dict(self.runtime) or None
-        if self.command is not None:
-            answer["verify"] = self.command
-        if self.reading is not None and self.covered is not None:
-            answer |= {"reading": dict(self.reading), "covered": dict(self.covered)}
-        if self.rebuilt is not None:
-            answer["rebuilt"] = self.rebuilt
-        if self.change is not None:
-            answer["change"] = dict(self.change)
-        return {
-            **answer,
-            "holds": self.holds,
-            "accepted": list(self.accept),
-            "unchecked": list(self.unchecked),
-        }
+            optional["runtime"] = dict(self.runtime) or None
+        always = picked(self, "holds accepted=accept unchecked")
+        return {**self.summary.json(), **optional, **always}
 
 
 def verify(
@@ -154,22 +134,25 @@ def verify(
         True
     """
     for name in loading:
-        if name not in TYPES:
+        if name not in source.TYPES:
             raise TypeError(f"verify() got an unexpected keyword argument {name!r}")
     if engine not in ENGINES:
         raise OptionError("engine", engine, f"must be one of {', '.join(ENGINES)}")
-    if sample is not None and (not isinstance(sample, int) or sample < 1):
-        raise OptionError("sample", sample, "must be an integer of at least 1")
+    at_least(1, sample=sample)
     check_prove_limit(prove_limit)
-    _check_runtime(runtime, data, sample, checker)
     accepted = checked_accept(accept)
+    if runtime is not None and runtime not in RUNTIMES:
+        raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")
     if data is None:
-        needing = {"sample": sample is not None, "rebuild": rebuild}
-        for name in (*needing, *loading):
-            if needing.get(name, True):
+        needing = {"runtime": runtime, "sample": sample, "rebuild": rebuild or None, **loading}
+        for name in needing:
+            if name in loading or needing[name] is not None:
                 raise ByheartError(
                     f"`{name}=...` needs the data; name its file after the model folder."
                 )
+    if runtime is not None and (sample is not None or checker):
+        other = "`checker=True`" if checker else "`sample=...`"
+        raise ByheartError(f"`runtime=...` runs every prediction itself; leave out {other}.")
     started = time.perf_counter()
     watch.stage("opening")
     folder = Path(model) if isinstance(model, str | Path) else None
@@ -185,49 +168,52 @@ def verify(
         held = kind_of(model).prove.reads(model, dataset)
     seconds = {"load": time.perf_counter() - started}
     started = time.perf_counter()
-    how = Judging(engine, sample, seed, prove_limit, progress or watch.advance)
-    outcome, ran, found = None, None, NOT_CHECKED
+    checked = checker or held is not None
+    outcome, ran, verification = None, None, NOT_CHECKED
     if checker:
         watch.stage("checking independently")
-        outcome = _checked(model, folder, data, held, sample, seed)
-        counts = (outcome.checked, outcome.correct, outcome.evidence)
-        found = Verification(*counts, engine="checker", failures=outcome.failures)
-    elif held is not None and runtime is not None:
-        found, ran = _run_in(model, held, runtime, watch)
+        path = Path(data) if isinstance(data, str | Path) else None
+        with TemporaryDirectory(prefix="byheart-") as place:
+            if folder is None:
+                model.save(Path(place) / "model")
+            outcome = check(folder or Path(place) / "model", path, held, sample, seed)
+        verification = outcome.verification
     elif held is not None:
-        found = _judged(model, held, how, watch)
-    checked = outcome is not None or held is not None
+        how = Judging(engine, sample, seed, prove_limit, progress or watch.advance)
+        verification, ran = _judged(model, held, how, runtime, watch)
     if checked:
         seconds["verify"] = time.perf_counter() - started
-    command = reading = whole = None
+    command = reading = whole = settled = None
     if dataset is not None and held is not None:
-        left_out = [] if isinstance(data, Dataset) else unaccepted(data, dataset, loading)
+        left_out = [] if isinstance(data, Dataset) else source.unaccepted(data, dataset, loading)
         if left_out:
-            command = verify_command(model, str(folder or "DIR"), _name(data))
-            found = found.short_of(left_out)
-        model = _recounted(model, held)
-        reading = dict(dataset.loading)
-        corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
-        whole = covered(dataset, corpus)
+            name = str(data) if isinstance(data, str | Path) else "DATA"
+            command = source.verify_command(model, str(folder or "DIR"), name)
+            evidence = REFUTED if verification.refuted else None
+            failures = (*left_out, *verification.failures)
+            verification = replace(verification, evidence=evidence, failures=failures)
+        _, settled, conflicts = source.settlement(model, held)
+        record = counted(model, held, kind_of(model).prove.contexts(model, held))
+        model = replace(model, record=replace(record, conflicts=conflicts))
+        reading, whole = dict(dataset.loading), source.covered(data, dataset)
     same = None
-    if rebuild and dataset is not None and held is not None:
+    if rebuild and settled is not None:
         watch.stage("building again")
-        _, settled, _ = settlement(model, held)
         again = recompiled(model, settled, prove_limit, watch)
         same = weights_hash(again) == weights_hash(model, folder)
         if not same:
             wrong = "compiling the data again gives other weights"
-            found = replace(found, evidence=REFUTED, failures=(*found.failures, wrong))
+            failures = (*verification.failures, wrong)
+            verification = replace(verification, evidence=REFUTED, failures=failures)
     change = None
     if model.record.change is not None:
         evidence = None if same is None else PROVED if same else REFUTED
         change = {**model.record.change, "evidence": evidence}
-    summary = summarise(model, found if checked else None, seconds, found.failures)
     return Verified(
-        **vars(replace(found, accept=accepted)),
-        summary=summary,
+        **vars(replace(verification, accept=accepted)),
+        summary=summarise(model, verification if checked else None, seconds),
         checker=None if outcome is None else outcome.verdict,
-        copied=outcome is not None and outcome.copied,
+        copied=None if outcome is None else outcome.copied,
         runtime=ran,
         rebuilt=same,
         change=change,
@@ -238,72 +224,26 @@ def verify(
     )
 
 
-def _check_runtime(runtime: str | None, data: Any, sample: int | None, checker: bool) -> None:
-    """ByheartError if a runtime has another name, or does not go with the other options."""
+def _judged(
+    model: Model, dataset: Dataset, how: Judging, runtime: str | None, watch: Watch
+) -> tuple[Verification, dict[str, str] | None]:
+    """The evidence that the model keeps its claim and that this is its data; the runtime's name."""
+    prove, differing = kind_of(model).prove, source.differences(model, dataset)
+    ran: dict[str, str] | None = None if runtime is None else {}
+    unfit = prove.unfitting(model, dataset)
+    if unfit:
+        engine = runtime or how.engine
+        return Verification(0, 0, REFUTED, engine, (unfit, *differing)), ran
     if runtime is None:
-        return
-    if runtime not in RUNTIMES:
-        raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")
-    if data is None:
-        raise ByheartError("`runtime=...` needs the data; name its file after the model folder.")
-    if sample is not None or checker:
-        other = "`checker=True`" if checker else "`sample=...`"
-        raise ByheartError(f"`runtime=...` runs every prediction itself; leave out {other}.")
-
-
-def _name(data: Any) -> str:
-    return str(data) if isinstance(data, str | Path) else "DATA"
-
-
-def _checked(
-    model: Model,
-    folder: Path | None,
-    data: Any,
-    held: Dataset | None,
-    sample: int | None,
-    seed: int,
-) -> Outcome:
-    """The answer of the independent checker about the folder; a model without one is written."""
-    path = Path(data) if isinstance(data, str | Path) else None
-    if folder is not None:
-        return check(folder, path, held, sample, seed)
-    with TemporaryDirectory(prefix="byheart-") as place:
-        model.save(Path(place) / "model")
-        return check(Path(place) / "model", path, held, sample, seed)
-
-
-def _judged(model: Model, dataset: Dataset, how: Judging, watch: Watch) -> Verification:
-    """The evidence that the model keeps its claim about the data, and that this is its data."""
-    unfit = kind_of(model).prove.unfitting(model, dataset)
-    if unfit:
-        return Verification(0, 0, REFUTED, how.engine, (unfit, *differences(model, dataset)))
-    watch.stage("verifying", min(len(dataset), how.sample or len(dataset)))
-    found = kind_of(model).prove.verify(model, dataset, how)
+        watch.stage("verifying", min(len(dataset), how.sample or len(dataset)))
+        outcome = prove.verify(model, dataset, how)
+    else:
+        watch.stage(f"running in {runtime}", len(dataset))
+        outcome, library = observe(model, dataset, runtime, watch.advance)
+        ran = library.json()
     where = "" if how.sample is None else "in the sample, "
-    wrong = (*differences(model, dataset), *(f"{where}{x}" for x in found.failures))
-    return replace(found, evidence=REFUTED, failures=wrong) if wrong else found
-
-
-def _run_in(
-    model: Model, dataset: Dataset, runtime: str, watch: Watch
-) -> tuple[Verification, dict[str, str]]:
-    """The evidence of a run in another library, and which library it was."""
-    unfit = kind_of(model).prove.unfitting(model, dataset)
-    if unfit:
-        return Verification(0, 0, REFUTED, runtime, (unfit, *differences(model, dataset))), {}
-    watch.stage(f"running in {runtime}", len(dataset))
-    found, ran = observe(model, dataset, runtime, watch.advance)
-    wrong = (*differences(model, dataset), *found.failures)
-    found = replace(found, evidence=REFUTED, failures=wrong) if wrong else found
-    return found, ran.json()
-
-
-def _recounted(model: Model, dataset: Dataset) -> Model:
-    """The model with counts of this data instead of those that its folder states."""
-    contexts = kind_of(model).prove.contexts(model, dataset)
-    _, _, conflicts = settlement(model, dataset)
-    record = counted(model, dataset, contexts)
-    return replace(model, record=replace(record, conflicts=conflicts))
+    wrong = (*differing, *(f"{where}{x}" for x in outcome.failures))
+    return (replace(outcome, evidence=REFUTED, failures=wrong) if wrong else outcome), ran
 
 
 def checked_accept(accept: Sequence[str]) -> tuple[str, ...]:

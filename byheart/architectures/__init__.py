@@ -10,14 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ..errors import ByheartError
 from .config import KINDS, LAYERS, is_config, read_config
 from .description import Architecture
-from .papers import (
-    dana2024,
-    dana2024_mlp,
-    dana2024_program,
-    decoder,
-    kajitsuka2025,
-    madden2024,
-)
+from .papers import dana2024, dana2024_mlp, dana2024_program, decoder, kajitsuka2025, madden2024
 from .public import PUBLIC, public_architecture, small_gpt2
 
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {

@@ -31,24 +31,17 @@ PROVES = ("madden2024",)  # papers whose lower bounds hold for whichever context
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a dataset fits an architecture.
+    """Whether a dataset fits an architecture."""
 
-    needed  bits of the worst labelling of the contexts
-    code    bits of the labels that the data has, by their frequencies
-    held    bits that the parameters hold: by theorem, and by the rules of thumb
-    ratio   needed over held; None where nothing is held
-    fits    "yes" by a theorem, "no" by a proof about this very data; "not_guaranteed" if a theorem
-            shows that some other labels or distributions of these contexts do not fit; otherwise
-            "likely", "between" or "unlikely" by the rules of thumb
-    reason  why, in a sentence or two
-    """
-
-    needed: float
-    code: float
-    held: Mapping[str, float]
-    ratio: Mapping[str, float | None]
+    needed: float  # bits of the worst labelling of the contexts
+    code: float  # bits of the labels that the data has, by their frequencies
+    held: Mapping[str, float]  # bits of the parameters: by theorem, and by rules of thumb
+    ratio: Mapping[str, float | None]  # needed over held; None where nothing is held
+    # "yes" by a theorem, "no" by a proof about this very data; "not_guaranteed" if a theorem shows
+    # that some other labels or distributions of these contexts do not fit; otherwise "likely",
+    # "between" or "unlikely" by the rules of thumb
     fits: str
-    reason: str
+    reason: str  # why, in a sentence or two
 
 
 def architecture_facts(

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ByheartError
 from .description import Architecture
-from .public import FAMILIES, gated, gpt2, neox
+from .public import FAMILIES, Shape, gated, gpt2, neox, ungrouped
 
 FILE = "config.json"
 LONGEST = 2**20  # bytes; a real one has about a thousand
@@ -19,14 +19,8 @@ LAYERS = 100_000  # at most: every layer has its own tensors, which are listed
 HEADS = {"qwen3": 128, "gemma": 256, "gemma2": 256, "gemma3_text": 256}  # dimension, if not given
 KINDS = ("gpt2", "gpt_neox", *FAMILIES)
 ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_fast": "gelu",
-    "gelu_new": "gelu",
-    "gelu_pytorch_tanh": "gelu",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-    "tanh": "tanh",
+    **dict.fromkeys(("gelu", "gelu_fast", "gelu_new", "gelu_pytorch_tanh"), "gelu"),
+    **{"relu": "relu", "silu": "silu", "swish": "silu", "tanh": "tanh"},
 }
 
 
@@ -45,7 +39,7 @@ def read_config(name: str) -> Architecture:
             text = file.read(LONGEST + 1)
         if len(text) > LONGEST:
             raise ByheartError(f"{path}: larger than {LONGEST:,} bytes, so it is no config file.")
-        found = json.loads(text)
+        config = json.loads(text)
     except FileNotFoundError:
         raise ByheartError(f"{path}: there is no such file.") from None
     except OSError as error:
@@ -54,9 +48,9 @@ def read_config(name: str) -> Architecture:
         if isinstance(error, ByheartError):
             raise
         raise ByheartError(f"{path}: not readable as JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(config, dict):
         raise ByheartError(f"{path}: a config file is one JSON object.")
-    return described(name, path, found)
+    return described(name, path, config)
 
 
 def described(name: str, path: Path, config: dict[str, Any]) -> Architecture:
@@ -98,7 +92,7 @@ def described(name: str, path: Path, config: dict[str, Any]) -> Architecture:
         layers, width = size("n_layer", most=LAYERS), size("n_inner", 4 * d)
         length, tied = size("n_positions"), whether("tie_word_embeddings", True)
         how = activation("gelu", "activation_function")
-        return gpt2(name, layers, d, heads, width, size("vocab_size"), length, tied, how)
+        return gpt2(name, ungrouped(layers, d, heads, width, size("vocab_size"), length, tied), how)
     d, heads = size("hidden_size"), size("num_attention_heads")
     layers, width = size("num_hidden_layers", most=LAYERS), size("intermediate_size")
     vocabulary, length = size("vocab_size"), size("max_position_embeddings")
@@ -107,7 +101,8 @@ def described(name: str, path: Path, config: dict[str, Any]) -> Architecture:
     if kind == "gpt_neox":
         _check_division(path, "hidden_size", d, "num_attention_heads", heads)
         tied, biased = whether("tie_word_embeddings", False), whether("attention_bias", True)
-        return neox(name, layers, d, heads, width, vocabulary, length, tied, how, biased)
+        shape = ungrouped(layers, d, heads, width, vocabulary, length, tied)
+        return neox(name, shape, how, biased)
     groups = size("num_key_value_heads", 8 if kind == "mistral" else heads)
     _check_division(path, "num_attention_heads", heads, "num_key_value_heads", groups)
     if kind not in HEADS and config.get("head_dim") is None:
@@ -117,8 +112,8 @@ def described(name: str, path: Path, config: dict[str, Any]) -> Architecture:
     if whether("attention_bias", False):
         family = replace(family, biased=("query", "key", "value", "out"))
     tied, biased = whether("tie_word_embeddings", family.tied), whether("mlp_bias", False)
-    sizes = (layers, d, heads, groups, head_dimension, width, vocabulary, length)
-    return gated(name, family, *sizes, tied, biased)
+    shape = Shape(layers, d, heads, groups, head_dimension, width, vocabulary, length, tied)
+    return gated(name, family, shape, biased)
 
 
 def _check_division(path: Path, whole: str, size: int, part: str, count: int) -> None:

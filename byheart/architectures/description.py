@@ -12,22 +12,14 @@ Sizes = dict[str, int | str]
 
 @dataclass(frozen=True)
 class Architecture:
-    """An architecture with its sizes.
+    """An architecture with its sizes."""
 
-    name       by which it is known here
-    reference  paper and item
-    formula    of its output
-    tensors    the learnt tensors, with their shapes
-    fixed      tensors that are neither learnt nor counted, with their shapes
-    sizes      facts for bounds, by the names of byheart.theory
-    """
-
-    name: str
-    reference: str
-    formula: str
-    tensors: Tensors
-    fixed: Tensors
-    sizes: Mapping[str, int | str] = field(default_factory=dict)
+    name: str  # by which it is known here
+    reference: str  # paper and item
+    formula: str  # of its output
+    tensors: Tensors  # the learnt tensors, with their shapes
+    sizes: Mapping[str, int | str]  # facts for bounds, by the names of byheart.theory
+    fixed: Tensors = field(default_factory=dict)  # tensors that are neither learnt nor counted
 
     def __post_init__(self) -> None:
         for name, shape in (self.tensors | self.fixed).items():

@@ -18,7 +18,6 @@ def dana2024(
             **(_attention(d, heads * head_dimension) if heads else {}),
             "output.weight": (vocabulary, d),
         },
-        {},
         sizes_of("dana2024", vocabulary, length, d, 0, **own),
     )
 
@@ -47,7 +46,6 @@ def dana2024_program(
             **_attention(d_h, heads * d_h),
             "output.weight": (vocabulary, d),
         },
-        {},
         sizes_of("dana2024-program", vocabulary, length, d, 0, **own),
     )
 
@@ -69,7 +67,6 @@ def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Ar
             "down.weight": (d, width),
             "output.weight": (vocabulary, d),
         },
-        {},
         sizes_of("dana2024-mlp", vocabulary, length, d, width),
     )
 
@@ -102,8 +99,8 @@ def madden2024(
             "output.weight": (vocabulary, m),
             "output.bias": (vocabulary,),
         },
-        {"positions.weight": (length, d)},
         sizes_of("madden2024", vocabulary, length, d, m, biased=True),
+        {"positions.weight": (length, d)},
     )
 
 
@@ -125,13 +122,8 @@ def kajitsuka2025(
     """
     m, q = dimension, 4 * dimension
     fixed: Tensors = {"vectors.weight": (vocabulary, coordinates)} if coordinates else {}
-    own: Sizes = {
-        "layers": 2 * layers,
-        "attention": "uniform",
-        "activation": "relu",
-        "outputs": labels,
-        "positions": False,
-    }
+    own: Sizes = {"layers": 2 * layers, "attention": "uniform", "activation": "relu"}
+    own |= {"outputs": labels, "positions": False}
     return Architecture(
         "kajitsuka2025",
         "kajitsuka2025, eq. (165)",
@@ -148,8 +140,8 @@ def kajitsuka2025(
             "attention.out.weight": (m, m),
             "output.weight": (labels, m),
         },
-        fixed,
         sizes_of("kajitsuka2025", vocabulary, length, m, q, **own),
+        fixed,
     )
 
 
@@ -188,7 +180,6 @@ def decoder(
             **{f"layers.{i}.{name}": s for i in range(layers) for name, s in block.items()},
             "output.weight": (vocabulary, d),
         },
-        {},
         sizes_of("dana2024" if alone else "decoder", vocabulary, length, d, q, **own),
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ..errors import ByheartError
 from .description import Architecture, Sizes, Tensors, sizes_of
@@ -31,22 +32,14 @@ PYTHIA = {
 
 @dataclass(frozen=True)
 class Family:
-    """What models with gated neurons and rotary positions differ in, beside their sizes.
+    """What models with gated neurons and rotary positions differ in, beside their sizes."""
 
-    reference   the paper that describes it
-    activation  of the gate
-    biased      maps of attention that have a bias
-    norms       per layer, without those of heads
-    normed      whether the queries and the keys of a head are normed
-    tied        whether the unembedding is the embedding, unless the model says otherwise
-    """
-
-    reference: str
-    activation: str = "silu"
-    biased: tuple[str, ...] = ()
-    norms: int = 2
-    normed: bool = False
-    tied: bool = False
+    reference: str  # the paper that describes it
+    activation: str = "silu"  # of the gate
+    biased: tuple[str, ...] = ()  # maps of attention that have a bias
+    norms: int = 2  # per layer, without those of heads
+    normed: bool = False  # whether the queries and the keys of a head are normed
+    tied: bool = False  # whether the unembedding is the embedding, unless the model says otherwise
 
 
 # by the name that Hugging Face calls model_type
@@ -59,9 +52,23 @@ FAMILIES = {
     "gemma2": Family("riviere2024", "gelu", norms=4, tied=True),
     "gemma3_text": Family("kamath2025", "gelu", norms=4, normed=True, tied=True),
 }
-# layers, dimension, heads, heads of keys and values, dimension of a head, neurons, vocabulary,
-# length, and whether the unembedding is the embedding
-GATED: Mapping[str, Mapping[str, tuple[int, int, int, int, int, int, int, int, bool]]] = {
+
+
+class Shape(NamedTuple):
+    """The sizes of a model; several heads share the keys and values of one of the groups."""
+
+    layers: int
+    dimension: int
+    heads: int
+    groups: int
+    head_dimension: int
+    width: int
+    vocabulary: int
+    length: int
+    tied: bool  # whether the unembedding is the embedding
+
+
+GATED: Mapping[str, Mapping[str, tuple]] = {  # the fields of a Shape
     "llama": {
         "llama-2-7b": (32, 4096, 32, 32, 128, 11008, 32000, 4096, False),
         "llama-2-13b": (40, 5120, 40, 40, 128, 13824, 32000, 4096, False),
@@ -112,37 +119,25 @@ def public_architecture(name: str) -> Architecture:
     """The model of this name, one of PUBLIC."""
     if name in GPT2:
         layers, d, heads = GPT2[name]
-        return gpt2(name, layers, d, heads, 4 * d, 50257, 1024)
+        return gpt2(name, ungrouped(layers, d, heads, 4 * d, 50257, 1024, True))
     if name in PYTHIA:
         layers, d, heads, rows = PYTHIA[name]
-        return neox(name, layers, d, heads, 4 * d, rows, 2048)
+        return neox(name, ungrouped(layers, d, heads, 4 * d, rows, 2048, False))
     family = next(family for family, models in GATED.items() if name in models)
-    return gated(name, FAMILIES[family], *GATED[family][name])
+    return gated(name, FAMILIES[family], Shape(*GATED[family][name]))
 
 
-def gpt2(
-    name: str,
-    layers: int,
-    dimension: int,
-    heads: int,
-    width: int,
-    vocabulary: int,
-    length: int,
-    tied: bool = True,
-    activation: str = "gelu",
-) -> Architecture:
+def ungrouped(
+    layers: int, d: int, heads: int, width: int, vocabulary: int, length: int, tied: bool
+) -> Shape:
+    """Every head has keys and values of its own, and heads share the dimension."""
+    return Shape(layers, d, heads, heads, max(1, d // heads), width, vocabulary, length, tied)
+
+
+def gpt2(name: str, shape: Shape, activation: str = "gelu") -> Architecture:
     """Radford et al. 2019: learnt positions, and an unembedding that is the embedding."""
-    d, own = dimension, _own(layers, dimension, heads, activation)
-    tensors: Tensors = {"embedding.weight": (vocabulary, d), "positions.weight": (length, d)}
-    last: Tensors = {"output.weight": (vocabulary, d)}
-    return Architecture(
-        name,
-        "radford2019",
-        "W_E norm(x_L)" if tied else "W_U norm(x_L)",
-        tensors | _layers(layers, d, width) | ({} if tied else last),
-        last if tied else {},
-        sizes_of("decoder", vocabulary, length, d, width, **own),
-    )
+    positions: Tensors = {"positions.weight": (shape.length, shape.dimension)}
+    return _described(name, "radford2019", "", positions | _layers(shape), shape, activation)
 
 
 def small_gpt2(
@@ -153,91 +148,65 @@ def small_gpt2(
         raise ByheartError(
             f"gpt2: the dimension {dimension:,} is not a multiple of the {heads:,} heads."
         )
-    return gpt2("gpt2", layers, dimension, heads, 4 * dimension, vocabulary, length)
+    shape = ungrouped(layers, dimension, heads, 4 * dimension, vocabulary, length, True)
+    return gpt2("gpt2", shape)
 
 
-def neox(
-    name: str,
-    layers: int,
-    dimension: int,
-    heads: int,
-    width: int,
-    vocabulary: int,
-    length: int,
-    tied: bool = False,
-    activation: str = "gelu",
-    biased: bool = True,
-) -> Architecture:
+def neox(name: str, shape: Shape, activation: str = "gelu", biased: bool = True) -> Architecture:
     """Biderman et al. 2023: rotary positions, which are not learnt, and a separate unembedding."""
-    d, own = dimension, _own(layers, dimension, heads, activation)
-    last: Tensors = {"output.weight": (vocabulary, d)}
-    return Architecture(
-        name,
-        "biderman2023",
-        f"{'W_E' if tied else 'W_U'} norm(x_L), neurons beside attention",
-        {"embedding.weight": (vocabulary, d), **({} if tied else last)}
-        | _layers(layers, d, width, biased),
-        last if tied else {},
-        sizes_of("decoder", vocabulary, length, d, width, **own),
-    )
+    formula, tensors = ", neurons beside attention", _layers(shape, biased)
+    return _described(name, "biderman2023", formula, tensors, shape, activation)
 
 
-def gated(
-    name: str,
-    family: Family,
-    layers: int,
-    dimension: int,
-    heads: int,
-    groups: int,
-    head_dimension: int,
-    width: int,
-    vocabulary: int,
-    length: int,
-    tied: bool,
-    neuron_biases: bool = False,
-) -> Architecture:
-    """Llama and its relatives: rotary positions, gated neurons, norms that only scale.
-
-    Several heads share the keys and values of one of the `groups`.
-    """
-    d, queries, keys = dimension, heads * head_dimension, groups * head_dimension
+def gated(name: str, family: Family, shape: Shape, neuron_biases: bool = False) -> Architecture:
+    """Llama and its relatives: rotary positions, gated neurons, norms that only scale."""
+    d, width, size = shape.dimension, shape.width, shape.head_dimension
+    queries, keys = shape.heads * size, shape.groups * size
     rows = {"query": queries, "key": keys, "value": keys, "out": d}
     block: Tensors = {f"norm_{i + 1}.weight": (d,) for i in range(family.norms)}
-    for part, size in rows.items():
-        block[f"attention.{part}.weight"] = (size, queries if part == "out" else d)
+    for part, outputs in rows.items():
+        block[f"attention.{part}.weight"] = (outputs, queries if part == "out" else d)
         if part in family.biased:
-            block[f"attention.{part}.bias"] = (size,)
+            block[f"attention.{part}.bias"] = (outputs,)
     if family.normed:
-        block |= {f"attention.{part}_norm.weight": (head_dimension,) for part in ("query", "key")}
-    for part, shape in {"gate": (width, d), "hidden": (width, d), "down": (d, width)}.items():
-        block[f"{part}.weight"] = shape
+        block |= {f"attention.{part}_norm.weight": (size,) for part in ("query", "key")}
+    for part, matrix in {"gate": (width, d), "hidden": (width, d), "down": (d, width)}.items():
+        block[f"{part}.weight"] = matrix
         if neuron_biases:
-            block[f"{part}.bias"] = shape[:1]
-    last: Tensors = {"output.weight": (vocabulary, d)}
-    own = _own(layers, d, heads, family.activation) | {"head_dimension": head_dimension}
+            block[f"{part}.bias"] = matrix[:1]
+    tensors = _repeated(shape.layers, block) | {"norm.weight": (d,)}
+    formula = ", neurons W_2 (psi(W_g x) * W_1 x)"
+    how = family.activation
+    return _described(name, family.reference, formula, tensors, shape, how, "gated")
+
+
+def _described(
+    name: str,
+    paper: str,
+    formula: str,
+    inner: Tensors,
+    shape: Shape,
+    how: str,
+    kind: str = "decoder",
+) -> Architecture:
+    """The architecture with these tensors between its embedding and its unembedding."""
+    vocabulary, d = shape.vocabulary, shape.dimension
+    embedding: Tensors = {"embedding.weight": (vocabulary, d)}
+    output: Tensors = {"output.weight": (vocabulary, d)}
+    own: Sizes = {name: getattr(shape, name) for name in ("heads", "head_dimension", "layers")}
     return Architecture(
         name,
-        family.reference,
-        f"{'W_E' if tied else 'W_U'} norm(x_L), neurons W_2 (psi(W_g x) * W_1 x)",
-        {
-            "embedding.weight": (vocabulary, d),
-            **{f"layers.{i}.{part}": shape for i in range(layers) for part, shape in block.items()},
-            "norm.weight": (d,),
-            **({} if tied else last),
-        },
-        last if tied else {},
-        sizes_of("gated", vocabulary, length, d, width, **own),
+        paper,
+        f"{'W_E' if shape.tied else 'W_U'} norm(x_L){formula}",
+        embedding | inner | ({} if shape.tied else output),
+        sizes_of(kind, vocabulary, shape.length, d, shape.width, activation=how, **own),
+        output if shape.tied else {},
     )
 
 
-def _own(layers: int, dimension: int, heads: int, activation: str) -> Sizes:
-    head_dimension = max(1, dimension // heads)
-    own: Sizes = {"heads": heads, "head_dimension": head_dimension, "layers": layers}
-    return own | {"activation": activation}
-
-
-def _layers(layers: int, d: int, width: int, biased: bool = True) -> Tensors:
+def _layers(shape: Shape, biased: bool = True) -> Tensors:
     """4 d^2 + 2 d w + 9 d + w per layer, which is 12 d^2 + 13 d if w = 4 d, and the last norm."""
+    d, width = shape.dimension, shape.width
     biases: Tensors = {"attention.in.bias": (3 * d,), "attention.out.bias": (d,)}
     block: Tensors = {
         "norm_1.weight": (d,),
@@ -253,4 +222,8 @@ def _layers(layers: int, d: int, width: int, biased: bool = True) -> Tensors:
         "down.bias": (d,),
     }
     last: Tensors = {"norm.weight": (d,), "norm.bias": (d,)}
-    return {f"layers.{i}.{name}": s for i in range(layers) for name, s in block.items()} | last
+    return _repeated(shape.layers, block) | last
+
+
+def _repeated(layers: int, block: Tensors) -> Tensors:
+    return {f"layers.{i}.{name}": size for i in range(layers) for name, size in block.items()}

@@ -1,7 +1,7 @@
 """The architectures that the lab trains, and everything about them that training must know."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from ..errors import ByheartError
@@ -17,50 +17,34 @@ class TrainingBounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Trainable:
-    """How the experiments of a paper train one of its architectures.
+    """How the experiments of a paper train one of its architectures."""
 
-    criterion   kind and value: when data counts as memorised, unless the user decides
-    sizes       the paper's value of a size that nobody gives
-    optional    sizes that may be left out
-    equal       sizes that equal another one if nobody gives them
-    problem     the problem that data poses, a function of byheart.lab.problem
-    from_data   sizes that the data decides, with the attribute of the problem that has them
-    always      arguments as the authors' program has them
-    decoder     whether it is one layer of softmax attention, which byheart certifies as a Decoder
-    skip        whether attention adds to the vector of the last token
-    scaled      whether scores are divided by the square root of the dimension that attention reads
-    shared      whether all heads share one map to their dimension and one back
-    embeddings  the distribution of the initial embeddings
-    squared     whether it can be trained with the squared loss
-    theory      bounds from numbers of contexts and outputs, by theorems about this architecture
-    capacity    whether the bits that it memorises are measured, instead of its smallest size
-    """
-
-    criterion: tuple[str, float]
-    sizes: Mapping[str, int]
-    optional: tuple[str, ...] = ()
-    equal: Mapping[str, str] = field(default_factory=dict)
-    problem: Literal["next_token", "labelled", "prefixes"] = "next_token"
+    criterion: tuple[str, float]  # kind and value: when data counts as memorised, by default
+    sizes: Mapping[str, int]  # the paper's value of a size that nobody gives
+    optional: tuple[str, ...] = ()  # sizes that may be left out
+    equal: Mapping[str, str] = field(default_factory=dict)  # by default as large as another
+    problem: Literal["next_token", "labelled", "prefixes"] = "next_token"  # that data poses
+    # sizes that the data decides, with the attribute of the problem that has them
     from_data: Mapping[str, str] = field(
         default_factory=lambda: {"vocabulary": "vocabulary", "length": "length"}
     )
-    always: Mapping[str, int] = field(default_factory=dict)
-    decoder: bool = True
-    skip: bool = True
-    scaled: bool = False
-    shared: bool = False
-    embeddings: Literal["normal", "uniform"] = "uniform"
-    squared: bool = False
-    theory: Callable[[int, int], TrainingBounds] | None = None
-    capacity: bool = False
+    always: Mapping[str, int] = field(default_factory=dict)  # as the authors' program has it
+    decoder: bool = True  # one layer of softmax attention, which is certified as a Decoder
+    skip: bool = True  # whether attention adds to the vector of the last token
+    scaled: bool = False  # whether scores are divided by the root of the dimension attended to
+    shared: bool = False  # whether all heads share one map to their dimension and one back
+    embeddings: Literal["normal", "uniform"] = "uniform"  # distribution of initial embeddings
+    squared: bool = False  # whether it can be trained with the squared loss
+    theory: Callable[[int, int], TrainingBounds] | None = None  # of contexts and outputs
+    capacity: bool = False  # whether memorised bits are measured, instead of the smallest size
 
     def complete(self, sizes: Mapping[str, int], varies: Collection[str] = ()) -> dict[str, int]:
         """The sizes with those that nobody gave; those that follow one that varies are left out."""
-        found = {**self.sizes, **sizes}
+        complete = {**self.sizes, **sizes}
         for name, other in self.equal.items():
             if other not in varies:
-                found.setdefault(name, found[other])
-        return found
+                complete.setdefault(name, complete[other])
+        return complete
 
 
 def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
@@ -68,10 +52,12 @@ def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
 
     Lemma 1: some distributions take n (omega - 1) parameters; those of the data may take fewer.
     """
-    needed = lemma_1_parameters(contexts, outputs)
-    return TrainingBounds(contexts, needed)
+    return TrainingBounds(contexts, lemma_1_parameters(contexts, outputs))
 
 
+_DANA = Trainable(
+    criterion=("accuracy", 1.0), sizes={"dimension": 10}, equal={"head_dimension": "dimension"}
+)
 TRAINABLE: dict[str, Trainable] = {
     "madden2024": Trainable(
         criterion=("gap", 0.01),
@@ -82,17 +68,9 @@ TRAINABLE: dict[str, Trainable] = {
         embeddings="normal",
         theory=_madden2024,
     ),
-    "dana2024": Trainable(
-        criterion=("accuracy", 1.0), sizes={"dimension": 10}, equal={"head_dimension": "dimension"}
-    ),
-    "dana2024-program": Trainable(
-        criterion=("accuracy", 1.0),
-        sizes={"dimension": 10},
-        equal={"head_dimension": "dimension"},
-        scaled=True,
-        shared=True,
-    ),
-    "dana2024-mlp": Trainable(criterion=("accuracy", 1.0), sizes={"dimension": 10}),
+    "dana2024": _DANA,
+    "dana2024-program": replace(_DANA, scaled=True, shared=True),
+    "dana2024-mlp": replace(_DANA, equal={}),
     "kajitsuka2025": Trainable(
         criterion=("loss", 0.01),
         sizes={"dimension": 2},

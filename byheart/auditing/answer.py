@@ -30,21 +30,15 @@ class AuditedModel:
 
 @dataclass(frozen=True)
 class AuditedData:
-    """The data.
-
-    predicted    of its tokens
-    information  bits, if these were uniform
-    skipped      items that are too short
-    cut          tokens that were cut off
-    """
+    """The data."""
 
     name: str
     items: int
     tokens: int
-    predicted: int
-    information: float
-    skipped: int
-    cut: int
+    predicted: int  # of its tokens
+    information: float  # bits, if these were uniform
+    skipped: int  # items that are too short
+    cut: int  # tokens that were cut off
     text: bool
     labelled: bool
 
@@ -59,34 +53,27 @@ class Reference:
 
 @dataclass(frozen=True)
 class Memorised:
-    """Bits of the reference minus those of the model; `clamped` is the sum over items above 0.
-
-    share  of the code length under the reference; None if that is 0
-    """
+    """Bits of the reference minus those of the model; `clamped` is the sum over items above 0."""
 
     bits: float
     standard_error: float | None
     clamped: float
     per_parameter: float
     per_stored_bit: float
-    share: float | None
+    share: float | None  # of the code length under the reference; None if that is 0
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What the parameters could hold: bits, or contexts in a direction and by which theorem.
-
-    kind   "rule_of_thumb" or "theorem"
-    share  of these bits that is memorised
-    """
+    """What the parameters could hold: bits, or contexts in a direction and by which theorem."""
 
     name: str
-    kind: str
+    kind: str  # "rule_of_thumb" or "theorem"
     bits: float | None = None
     contexts: int | float | None = None
     direction: str | None = None
     reason: str | None = None
-    share: float | None = None
+    share: float | None = None  # of these bits that is memorised
 
     def json(self) -> dict:
         return {x: y for x, y in vars(self).items() if y is not None or x == "share"}
@@ -94,17 +81,13 @@ class Limit:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What is recited: of the items that are long enough (`asked`), how many verbatim.
+    """What is recited: of the items that are long enough (`asked`), how many verbatim."""
 
-    prefix  tokens that are given; None if those are the input
-    common  tokens that are recited on average before the first error
-    """
-
-    prefix: int | None
+    prefix: int | None  # tokens that are given; None if those are the input
     suffix: int
     asked: int
     verbatim: int
-    common: float | None
+    common: float | None  # tokens that are recited on average before the first error
 
 
 class Saved(NamedTuple):

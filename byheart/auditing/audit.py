@@ -18,9 +18,10 @@ Departures   D1  The first token of a document is given, as are special tokens t
 import math
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from ..data.arrays import offsets
 from ..data.load import OPTIONS, kind_of, name_of
 from ..errors import ByheartError, OptionError
-from ..lab.sweeps.rows import settle
+from ..lab.sweeps.rows import Rows, settle
 from ..machine.watch import SILENT, Watch
 from ..models.opening import open as open_model
 from . import checkpoint, compiled, scoring
@@ -112,15 +113,57 @@ def audit(
     if isinstance(data, str | Path) and Path(data) == path:
         raise ByheartError("the model and the data are the same path; the data comes second.")
     watch.stage("loading")
+    began, known = time.perf_counter(), str(reference)
     if checkpoint.is_checkpoint(path):
         asks = (prefix, suffix)
-        return _checkpoint(
-            path, data, str(reference), asks, non_members, folder, device, seed, options, watch
+        place = None if folder is None else Path(folder)
+        examination = _checkpoint(
+            path, data, known, asks, non_members, place, device, seed, options, watch
         )
-    for name, given in (("folder", folder), ("device", None if device == "cpu" else device)):
-        if given is not None:
-            raise ByheartError(f"`{name}=...` is for checkpoints; a byheart model needs none.")
-    return _compiled(path, data, str(reference), non_members, options, watch)
+    else:
+        for name, given in (("folder", folder), ("device", None if device == "cpu" else device)):
+            if given is not None:
+                raise ByheartError(f"`{name}=...` is for checkpoints; a byheart model needs none.")
+        examination = _compiled(path, data, known, non_members, options, watch)
+        asks = (1, int(examination.items.items.lengths.max()))
+    score = time.perf_counter() - examination.loaded
+    groups = (examination.items, examination.non_members)
+    tokens = sum(len(group.items.ids) for group in groups if group is not None)
+    rate = round(tokens / max(score, 1e-9), 1)
+    seconds = Seconds(round(examination.loaded - began, 3), round(score, 3), rate)
+    held: tuple[Limit, ...] = (Limit("stored bits", "theorem", examination.model.stored_bits),)
+    if not examination.model.compiled:
+        held = limits(path, examination.model.parameters, examination.model.stored_bits)
+    answer = _measured(examination, held, name_of(data), known, asks, seconds)
+    return replace(answer, resumed=None if folder is None else str(folder))
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Items, what the model makes of them, and [N] their code lengths under the reference."""
+
+    items: Items
+    scores: Scores
+    codes: NDArray
+
+    @property
+    def saved(self) -> NDArray:
+        """[N] bits that the model saves against the reference."""
+        return self.codes - self.scores.bits
+
+    @property
+    def per_token(self) -> NDArray:
+        """[N] the same per token that is predicted."""
+        return self.saved / self.items.scored
+
+
+class Examination(NamedTuple):
+    """A model, what it makes of the items and of non-members, and when all were loaded."""
+
+    model: AuditedModel
+    loaded: float
+    items: Scored
+    non_members: Scored | None
 
 
 def _checkpoint(
@@ -129,21 +172,23 @@ def _checkpoint(
     reference: str,
     asks: tuple[int, int],
     non_members: Any,
-    folder: str | Path | None,
+    folder: Path | None,
     device: str,
     seed: int,
     loading: Mapping[str, Any],
     watch: Watch,
-) -> Audit:
+) -> Examination:
     """Of a Hugging Face folder; asks are the prefix and the suffix."""
-    began = time.perf_counter()
     subject = checkpoint.opened(path, device)
     items = items_of(subject, data, loading)
     groups = {"items": items}
     if non_members is not None and str(non_members) == RANDOM:
         groups["strangers"] = drawn(items, seed)
     elif non_members is not None:
-        groups["strangers"] = items_of(subject, non_members, meaningful(non_members, loading))
+        # Of the options, those that apply: the file of non-members may be of another kind.
+        takes = (*OPTIONS.get(kind_of(non_members, loading.get("format")), ()), "length")
+        own = {name: value for name, value in loading.items() if name in takes}
+        groups["strangers"] = items_of(subject, non_members, own)
     second = None
     if reference not in REFERENCES:
         second = checkpoint.opened(reference, device)
@@ -167,19 +212,16 @@ def _checkpoint(
         **{name: group.sha256() for name, group in groups.items()},
     }
     scores: dict[str, Scores] = {}
-    with scoring.journal(None if folder is None else Path(folder)) as rows:
+    with nullcontext() if folder is None else Rows(folder) as rows:
         if folder is not None:
-            settle(Path(folder), configuration)
+            settle(folder, configuration)
         for role, one in (("", subject), ("reference-", second)):
             if one is None:
                 continue
             tokens = scoring.check_memory(one, list(groups.values()), watch)
             for name, group in groups.items():
-                after, asked = group.asked(*asks)
-                scores[role + name] = scoring.score(
-                    one, group, after, asked, tokens, watch, rows, role + name
-                )
-    ended = time.perf_counter()
+                role_name = role + name
+                scores[role_name] = scoring.score(one, group, asks, tokens, watch, rows, role_name)
     scored = {}
     for name, group in groups.items():
         if second is None:
@@ -187,25 +229,16 @@ def _checkpoint(
         else:
             codes = scores[f"reference-{name}"].bits
         scored[name] = Scored(group, scores[name], codes)
-    answer = measured(
-        AuditedModel(
-            folder=str(path),
-            kind=subject.kind,
-            compiled=False,
-            parameters=subject.parameters,
-            stored_bits=subject.stored,
-            vocabulary=subject.vocabulary,
-            length=subject.limit,
-        ),
-        name_of(data),
-        reference,
-        scored["items"],
-        scored.get("strangers"),
-        asks,
-        limits(path, subject.parameters, subject.stored),
-        seconds_of(began, loaded, ended, groups),
+    model = AuditedModel(
+        folder=str(path),
+        kind=subject.kind,
+        compiled=False,
+        parameters=subject.parameters,
+        stored_bits=subject.stored,
+        vocabulary=subject.vocabulary,
+        length=subject.limit,
     )
-    return replace(answer, resumed=None if folder is None else str(folder))
+    return Examination(model, loaded, scored["items"], scored.get("strangers"))
 
 
 def _compiled(
@@ -215,7 +248,7 @@ def _compiled(
     non_members: Any,
     loading: Mapping[str, Any],
     watch: Watch,
-) -> Audit:
+) -> Examination:
     """Of a byheart folder: what it stores are labels, or distributions over tokens."""
     if reference not in REFERENCES:
         raise ByheartError(
@@ -223,7 +256,6 @@ def _compiled(
         )
     if non_members is not None and str(non_members) == RANDOM:
         raise ByheartError("`non_members='random'` is for checkpoints; give a file of other items.")
-    began = time.perf_counter()
     model = open_model(path)
     datasets = {"items": compiled.dataset_for(model, data, loading)}
     if non_members is not None:
@@ -234,44 +266,21 @@ def _compiled(
         name: compiled.score(model, dataset, groups[name], watch)
         for name, dataset in datasets.items()
     }
-    size = compiled.outcomes(model)
+    size = len(model.labels)
     scored = {
         name: Scored(group, scores[name], coded(reference, groups["items"], group, size))
         for name, group in groups.items()
     }
-    ended = time.perf_counter()
-    return measured(
-        AuditedModel(
-            folder=str(path),
-            kind=str(model.record.method),
-            compiled=True,
-            parameters=model.parameters.nonzero,
-            stored_bits=model.bits.total,
-            vocabulary=size,
-            length=model.length,
-        ),
-        name_of(data),
-        reference,
-        scored["items"],
-        scored.get("strangers"),
-        (1, int(groups["items"].lengths.max())),
-        (Limit("stored bits", "theorem", model.bits.total),),
-        seconds_of(began, loaded, ended, groups),
+    audited = AuditedModel(
+        folder=str(path),
+        kind=str(model.record.method),
+        compiled=True,
+        parameters=model.parameters.nonzero,
+        stored_bits=model.bits.total,
+        vocabulary=size,
+        length=model.length,
     )
-
-
-def seconds_of(began: float, loaded: float, ended: float, groups: Mapping[str, Items]) -> Seconds:
-    """How long it took to load and to score the items."""
-    tokens = sum(len(group.ids) for group in groups.values())
-    score = ended - loaded
-    rate = round(tokens / max(score, 1e-9), 1)
-    return Seconds(round(loaded - began, 3), round(score, 3), rate)
-
-
-def meaningful(data: Any, loading: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that apply to non-members, whose file may be of another kind."""
-    takes = OPTIONS.get(kind_of(data, loading.get("format")), ())
-    return {name: value for name, value in loading.items() if name in (*takes, "length")}
+    return Examination(audited, loaded, scored["items"], scored.get("strangers"))
 
 
 def drawn(items: Items, seed: int) -> Items:
@@ -305,43 +314,31 @@ def coded(reference: str, items: Items, group: Items, vocabulary: int) -> NDArra
     return group.sums(-np.log2(counts / counts.sum())[targets])
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """Items, what the model makes of them, and [N] their code lengths under the reference."""
-
-    items: Items
-    scores: Scores
-    codes: NDArray
-
-    @property
-    def saved(self) -> NDArray:
-        """[N] bits that the model saves against the reference."""
-        return self.codes - self.scores.bits
-
-    @property
-    def per_token(self) -> NDArray:
-        """[N] the same per token that is predicted."""
-        return self.saved / self.items.scored
-
-
-def measured(
-    model: AuditedModel,
+def _measured(
+    examination: Examination,
+    held: tuple[Limit, ...],
     name: str,
     reference: str,
-    own: Scored,
-    others: Scored | None,
     asks: tuple[int, int],
-    held: tuple[Limit, ...],
     seconds: Seconds,
 ) -> Audit:
     """All numbers of the answer, from the scores of the items and of non-members."""
+    model, _, own, others = examination
     items, scores, code = own.items, own.scores, float(own.codes.sum())
     saved, lengths, scored = own.saved, items.lengths, items.scored
     total, predicted = float(saved.sum()), int(scored.sum())
     test, exposed = None, None
     if others is not None:
         exposed = exposures(own.per_token, others.per_token)
-        test = _membership(own, others, exposed)
+        saved_per_token = (float(x.saved.sum() / x.items.scored.sum()) for x in (own, others))
+        most = math.log2(len(others.items) + 1)
+        test = MembershipTest(
+            *membership(own.per_token, others.per_token),
+            items=len(items),
+            non_members=len(others.items),
+            saved=Saved(*saved_per_token),
+            exposure=Exposure(float(exposed.mean()), float(exposed.max()), most),
+        )
     memorised = Memorised(
         bits=total,
         standard_error=float(saved.std(ddof=1) * math.sqrt(len(items))) if len(items) > 1 else None,
@@ -401,12 +398,3 @@ def measured(
         seconds=seconds,
         non_members=() if others is None else tuple(others.saved.tolist()),
     )
-
-
-def _membership(own: Scored, others: Scored, exposed: NDArray) -> MembershipTest:
-    """Whether items can be told from non-members by the bits that a token of theirs saves."""
-    saved = (float(x.saved.sum() / x.items.scored.sum()) for x in (own, others))
-    auc = membership(own.per_token, others.per_token)
-    most = math.log2(auc.non_members + 1)
-    exposure = Exposure(float(exposed.mean()), float(exposed.max()), most)
-    return MembershipTest(*auc, Saved(*saved), exposure)

@@ -32,22 +32,14 @@ NEEDS = "an audit of a checkpoint needs transformers: pip install 'byheart[huggi
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A model that predicts the next token.
+    """A model that predicts the next token."""
 
-    folder      where it was read
-    kind        the architecture, by the name that config.json has for it: "gpt2", "llama", ...
-    parameters  every tied one counted once
-    stored      bits of them, in the number type of the files
-    vocabulary  how many tokens it can predict
-    limit       the most tokens that it reads; None if config.json does not say
-    """
-
-    folder: Path
-    kind: str
-    parameters: int
-    stored: int
-    vocabulary: int
-    limit: int | None
+    folder: Path  # where it was read
+    kind: str  # the architecture, by the name that config.json has for it: "gpt2", "llama", ...
+    parameters: int  # every tied one counted once
+    stored: int  # bits of them, in the number type of the files
+    vocabulary: int  # how many tokens it can predict
+    limit: int | None  # the most tokens that it reads; None if config.json does not say
     model: Any
     device: str
 
@@ -177,7 +169,15 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
     weights = _weights(folder)
     size = sum(path.stat().st_size for path in weights)
     require(2 * size, str(folder), "loading the weights", "use a machine with more memory")
-    transformers, torch = _libraries()
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise ByheartError(NEEDS) from None
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     kind = config.get("model_type")
     known = transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     if not isinstance(kind, str) or kind not in known:
@@ -236,19 +236,6 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
         model,
         device,
     )
-
-
-def _libraries() -> tuple[Any, Any]:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        import torch
-        import transformers
-    except ImportError:
-        raise ByheartError(NEEDS) from None
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    return transformers, torch
 
 
 def _config(folder: Path) -> dict[str, Any]:

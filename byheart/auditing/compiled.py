@@ -34,11 +34,6 @@ def dataset_for(model: Model, data: Any, loading: Mapping[str, Any]) -> Dataset:
     return load_for(model, data, {k: v for k, v in loading.items() if v not in (None, (), [])})
 
 
-def outcomes(model: Model) -> int:
-    """How many different answers the model can give."""
-    return len(model.labels)
-
-
 def labels_of(model: Model, dataset: Dataset) -> Items:
     """The labels as items, of which nothing is given; those that the model never gives are last."""
     known = {label: i for i, label in enumerate(model.labels)}
@@ -56,6 +51,7 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
     watch.stage("scoring", len(items))
     correct, bits, known = [], [], 0
     kind = kind_of(model).answer
+    places = {label: i for i, label in enumerate(model.labels)}
     for first in range(0, len(items), BLOCK):
         part = range(first, min(first + BLOCK, len(items)))
         questions = [dataset.sequence(i) for i in part]
@@ -63,36 +59,30 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
         rows = [model.numbers(question) for question in questions]
         known += sum(row is not None for row in rows)
         if model.claim.probabilities:
-            found = kind.distributions(model, [row for row in rows if row is not None])
+            distributions = kind.distributions(model, [row for row in rows if row is not None])
             for row, label in zip(rows, wanted.tolist(), strict=True):
-                chances = None if row is None else next(found)
+                chances = None if row is None else next(distributions)
                 if chances is None or label >= len(chances):  # unknown to the model
-                    bits.append(math.log2(outcomes(model) + 1))
+                    bits.append(math.log2(len(model.labels) + 1))
                     correct.append(False)
                 else:
                     bits.append(-math.log2(chances[label]) if chances[label] else math.inf)
                     correct.append(int(chances.argmax()) == label)
         else:
-            names = [answer.label for answer in kind.answers(model, questions)]
             sizes = np.diff(items.starts[first : part[-1] + 2]).tolist()
-            given = [
-                x
-                for name, size in zip(names, sizes, strict=True)
-                for x in (name if isinstance(name, list) else [name] * size)
-            ]
-            places = {label: i for i, label in enumerate(model.labels)}
-            correct += [
-                places.get(x, -1) == y  # type: ignore[arg-type]
-                for x, y in zip(given, wanted.tolist(), strict=True)
-            ]
+            names: list[Any] = []
+            for answer, size in zip(kind.answers(model, questions), sizes, strict=True):
+                names += answer.label if isinstance(answer.label, list) else [answer.label] * size
+            chosen = (places.get(name, -1) for name in names)
+            correct += [x == y for x, y in zip(chosen, wanted.tolist(), strict=True)]
         watch.advance(len(part))
     if not known:
         raise ByheartError("the data has no item whose tokens are all in the model's vocabulary.")
     hits = np.array(correct, bool)
     if not model.claim.probabilities:
         share = 1 - hits.mean()
-        plain = math.log2(max(outcomes(model), int(items.ids.max()) + 1))
-        right = 0.0 if not share else -math.log2(1 - share) if share < 1 else 0.0
+        plain = math.log2(max(len(model.labels), int(items.ids.max()) + 1))
+        right = -math.log2(1 - share) if 0 < share < 1 else 0.0
         wrong = plain - math.log2(share) if share else 0.0
         bits = [right if hit else wrong for hit in correct]
     runs = [np.cumprod(part).sum() for part in np.split(hits, items.starts[1:-1])]

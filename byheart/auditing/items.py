@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..data.arrays import Ints, offsets, take
 from ..data.dataset import Dataset
-from ..data.documents import Documents
 from ..data.load import TEXTS, is_corpus, kind_of, load, load_documents
 from ..data.readers.corpus import folder_texts
 from ..data.readers.raw import opened
@@ -28,25 +27,16 @@ OWN = ("unit", "tokenizer", "window")  # options of a text that the model decide
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """N sequences of token ids.
+    """N sequences of token ids."""
 
-    ids       of all items: item i is ids[starts[i] : starts[i + 1]]
-    given     [N] how many of its first tokens are not predicted
-    labelled  whether what is predicted is a label: it is asked for after the whole input
-    skipped   documents without a token to predict
-    cut       tokens left out because items were truncated
-    text      whether a tokenizer made the tokens
-    opening   how many special tokens the tokenizer put before each item; they are given, too
-    """
-
-    ids: Ints
+    ids: Ints  # of all items: item i is ids[starts[i] : starts[i + 1]]
     starts: Ints
-    given: Ints
-    labelled: bool = False
-    skipped: int = 0
-    cut: int = 0
-    text: bool = False
-    opening: int = 0
+    given: Ints  # [N] how many of its first tokens are not predicted
+    labelled: bool = False  # whether a label is predicted: it is asked for after the whole input
+    skipped: int = 0  # documents without a token to predict
+    cut: int = 0  # tokens left out because items were truncated
+    text: bool = False  # whether a tokenizer made the tokens
+    opening: int = 0  # special tokens that the tokenizer puts before each item; they are given, too
 
     def __len__(self) -> int:
         return len(self.given)
@@ -143,7 +133,12 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
     elif is_corpus(data, options.get("format")):
         if "window" in options:
             raise ByheartError(f"{data}: `window=...` does not apply to an audit.")
-        read = _stored(load_documents(data, **options))
+        stored = load_documents(data, **options)
+        ids, separator = np.asarray(stored.ids).astype(np.int64), stored.separator
+        parts = np.split(ids, np.flatnonzero(ids == separator))  # nowhere, if there is none
+        parts = [part[part != separator] for part in parts]
+        rows = [part.tolist() for part in parts if len(part)]
+        read = pack(rows, [1] * len(rows), stored.length)
     else:
         length = options.pop("length", None)
         read = _rows(checkpoint, load(data, **options), length)
@@ -180,19 +175,10 @@ def documents(path: str | Path, rule: str) -> list[str]:
         with opened(Path(path), ".txt") as raw:
             contents = [read_text(raw)]
         rule = document_rule(contents[0]) if rule == "auto" else rule
-    found = [document for content in contents for document in split(content, rule)]
-    if not found:
+    texts = [document for content in contents for document in split(content, rule)]
+    if not texts:
         raise ByheartError(f"{path} holds no text.")
-    return found
-
-
-def _stored(documents: Documents) -> Items:
-    """The documents of a .bin file."""
-    ids, separator = np.asarray(documents.ids).astype(np.int64), documents.separator
-    marks = np.flatnonzero(ids == separator) if separator is not None else np.zeros(0, np.int64)
-    parts = [part[part != separator] for part in np.split(ids, marks)]
-    rows = [part.tolist() for part in parts if len(part)]
-    return pack(rows, [1] * len(rows), documents.length)
+    return texts
 
 
 def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items:

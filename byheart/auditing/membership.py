@@ -11,39 +11,25 @@ Departures   D1  Candidates of the exposure are the non-members and the item its
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ..data.arrays import Ints
 
 Z = 1.959963984540054  # 95 %
 STEPS = 60  # of a bisection
 
 
-class Membership(NamedTuple):
-    """The AUC with its interval of 95 %."""
+def membership(items: NDArray, non_members: NDArray) -> tuple[float, float, float]:
+    """The AUC of two samples of scores, the higher the more familiar; its interval of 95 %.
 
-    auc: float
-    low: float
-    high: float
-    items: int
-    non_members: int
-
-
-def membership(items: NDArray, non_members: NDArray) -> Membership:
-    """The AUC of two samples of scores; the higher, the more familiar to the model.
-
-    >>> [round(x, 3) for x in membership(np.array([3, 2]), np.array([1, 2, 0]))[:3]]
+    >>> [round(x, 3) for x in membership(np.array([3, 2]), np.array([1, 2, 0]))]
     [0.917, 0.372, 0.995]
     """
     ordered = np.sort(non_members)
     below = np.searchsorted(ordered, items, side="left")
     ties = np.searchsorted(ordered, items, side="right") - below
     auc = float((below + ties / 2).sum() / (len(items) * len(non_members)))
-    low, high = interval(auc, len(items), len(non_members))
-    return Membership(auc, low, high, len(items), len(non_members))
+    return auc, *interval(auc, len(items), len(non_members))
 
 
 def interval(auc: float, items: int, non_members: int) -> tuple[float, float]:
@@ -70,9 +56,5 @@ def interval(auc: float, items: int, non_members: int) -> tuple[float, float]:
 
 def exposures(items: NDArray, non_members: NDArray) -> NDArray[np.float64]:
     """[N] log2(candidates) - log2(rank) of each item; the rank counts non-members as high."""
-    return math.log2(len(non_members) + 1) - np.log2(1 + higher(items, non_members))
-
-
-def higher(items: NDArray, non_members: NDArray) -> Ints:
-    """[N] how many non-members score at least as high as each item."""
-    return len(non_members) - np.searchsorted(np.sort(non_members), items, side="left")
+    higher = len(non_members) - np.searchsorted(np.sort(non_members), items, side="left")
+    return math.log2(len(non_members) + 1) - np.log2(1 + higher)

@@ -8,11 +8,9 @@ model recites, and nothing is generated.
 import hashlib
 import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +18,7 @@ from numpy.typing import NDArray
 from ..data.arrays import Ints
 from ..errors import ByheartError
 from ..lab.sweeps.rows import Rows
-from ..lab.sweeps.running import left
+from ..lab.workers import left
 from ..machine.memory import require
 from ..machine.watch import Watch
 from .checkpoint import Checkpoint
@@ -33,16 +31,11 @@ LOOSE = 1.05  # items of a batch differ in length by at most this factor: little
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a model makes of each item.
+    """What a model makes of each item."""
 
-    bits    [N] code length of the tokens that are predicted
-    hits    [N] how many of them are the likeliest
-    common  [N] how many tokens it recites correctly before the first error
-    """
-
-    bits: NDArray[np.float64]
-    hits: Ints
-    common: Ints
+    bits: NDArray[np.float64]  # [N] code length of the tokens that are predicted
+    hits: Ints  # [N] how many of them are the likeliest
+    common: Ints  # [N] how many tokens it recites correctly before the first error
 
 
 def batch_tokens(checkpoint: Checkpoint, groups: Sequence[Items]) -> int:
@@ -92,8 +85,7 @@ def check_memory(checkpoint: Checkpoint, groups: Sequence[Items], watch: Watch) 
 def score(
     checkpoint: Checkpoint,
     items: Items,
-    after: Ints,
-    asked: Ints,
+    asks: tuple[int, int],
     tokens: int,
     watch: Watch,
     rows: Rows | None = None,
@@ -101,9 +93,10 @@ def score(
 ) -> Scores:
     """The scores of all items; batches that have a row are not computed again.
 
-    after, asked  after how many tokens each item is to be continued, and by how many
-    role          what the items are, in the keys of rows
+    asks  a prefix and a suffix, as in Items.asked
+    role  what the items are, in the keys of rows
     """
+    after, asked = items.asked(*asks)
     scores = Scores(np.zeros(len(items)), *(np.zeros(len(items), np.int64) for _ in range(2)))
     parts = batches(items, tokens)
     watch.stage("scoring", len(items.ids))
@@ -151,22 +144,12 @@ def _scored(
     }
 
 
-def journal(folder: Path | None) -> Any:
-    """The rows of a folder, or none."""
-    return nullcontext(None) if folder is None else Rows(folder)
-
-
 def identity(folder: Path) -> str:
     """The hash of all files of a model that decide what it computes."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.safetensors")) + [folder / "config.json"]:
         digest.update(path.name.encode() + b"\0")
-        for block in _blocks(path):
-            digest.update(block)
+        with path.open("rb") as file:
+            while block := file.read(1 << 22):
+                digest.update(block)
     return digest.hexdigest()
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while block := file.read(1 << 22):
-            yield block

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .result import Result
+
 Token = str | int | float | Sequence[float]
 Question = str | Sequence[Token]
 Label = str | int | None
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Result):
     """The answer of a model to one input.
 
     label          a label; a list of them where the model answers every token
@@ -23,12 +25,3 @@ class Answer:
     known: bool | None
     probabilities: list[tuple[str | int, float]] | None = None
     note: str | None = None
-
-    def json(self) -> dict:
-        return {
-            "input": self.input,
-            "label": self.label,
-            "known": self.known,
-            "probabilities": self.probabilities and [list(pair) for pair in self.probabilities],
-            "note": self.note,
-        }

@@ -53,8 +53,8 @@ def source(record: Record) -> str:
 
 
 def rows(counts: NamedTuple, names: Mapping[str, str]) -> str:
-    found = {title: getattr(counts, name) for name, title in names.items()}
-    return table({title: plain(value) for title, value in found.items() if value is not None})
+    values = {title: getattr(counts, name) for name, title in names.items()}
+    return table({title: plain(value) for title, value in values.items() if value is not None})
 
 
 def plain(value: object) -> str:

@@ -1,8 +1,4 @@
-"""Claims: what a network may promise about its data. They are plain data.
-
-How a claim is kept, proved and stored is in the room of the kind of network: labels in exact/,
-distributions in softmax/, recitals in stock/.
-"""
+"""Claims: labels (kept by exact/), distributions (softmax/) and recitals (stock/)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -60,7 +56,7 @@ class Claim:
 
     def number(self, network: Any) -> str:
         """The arithmetic of the weights: "dyadic" or "float64", or the type of a checkpoint."""
-        raise NotImplementedError
+        return network.number
 
     def covers(self, found: Verification, count: int, every: bool) -> bool:
         """Whether a verification covers `count` items, or is a sample of them that says so.
@@ -119,9 +115,6 @@ class Distributions(Claim):
     @property
     def sentence(self) -> str:
         return f"Distributions within {self.gap:g} nats."
-
-    def number(self, network: Any) -> str:
-        return network.number
 
 
 class Holder(NamedTuple):

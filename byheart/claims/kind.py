@@ -51,170 +51,152 @@ class Runtime(NamedTuple):
 
 
 class Answering(Protocol):
-    """answer.py: questions as rows of numbers, and outputs as answers."""
+    """answer.py: questions as rows of numbers, and outputs as answers.
 
-    def numbers(self, model: Model, tokens: Sequence[Token]) -> list | None:
-        """A sequence as the network reads it; None if a word is outside the vocabulary."""
+    numbers        a sequence as the network reads it; None if a word is outside the vocabulary
+    answers        to many questions; a word outside the vocabulary gives known = False
+    answering      answers one question after another; what it prepares pays after some hundred
+    distributions  the probabilities of all tokens to come next; ByheartError if it stores labels
+    continues      whether a label is a token of the model, so that it can continue from there
+    """
 
-    def answers(self, model: Model, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
-        """The answers to many questions. A word outside the vocabulary gives known = False."""
-
-    def answering(self, model: Model) -> Callable[[Sequence[Token]], Answer]:
-        """The answer to one question after another; what this prepares pays after some hundred."""
-
-    def distributions(self, model: Model, rows: Sequence[Sequence[int]]) -> Iterator[NDArray]:
-        """The probabilities of all tokens to come next; ByheartError if it stores labels."""
-
-    def continues(self, model: Model, label: str | int) -> bool:
-        """Whether a label is a token of the model, so that it can continue from there."""
+    def numbers(self, model: Model, tokens: Sequence[Token]) -> list | None: ...
+    def answers(self, model: Model, sequences: Sequence[Sequence[Token]]) -> list[Answer]: ...
+    def answering(self, model: Model) -> Callable[[Sequence[Token]], Answer]: ...
+    def distributions(self, model: Model, rows: Sequence[Sequence[int]]) -> Iterator[NDArray]: ...
+    def continues(self, model: Model, label: str | int) -> bool: ...
 
 
 class Proving(Protocol):
-    """prove.py: whether the claim holds for a dataset."""
+    """prove.py: whether the claim holds for a dataset.
 
-    def reads(self, model: Model, dataset: Dataset) -> Dataset:
-        """The data of a file as the network is asked about it: its predictions, one by one."""
+    reads      the data of a file as the network is asked about it: its predictions, one by one
+    unfitting  why the network cannot even read this data; None if it can
+    contexts   which predictions of the data the network cannot distinguish
+    whole      how many items of the data a certificate that covers all of it counts
+    verify     whether the claim holds for all of a dataset, or for a sample of it
+    recorded   the claim with what verifying it on all of its data has found out, if it says so
+    observed   how many items a run in another library has answered, and which of them wrongly
+    """
 
-    def unfitting(self, model: Model, dataset: Dataset) -> str | None:
-        """Why the network cannot even read this data; None if it can."""
-
-    def contexts(self, model: Model, dataset: Dataset) -> Contexts:
-        """Which predictions of the data the network cannot distinguish."""
-
-    def whole(self, dataset: Dataset) -> int:
-        """How many items of the data a certificate that covers all of it counts."""
-
-    def verify(self, model: Model, dataset: Dataset, how: Judging) -> Verification:
-        """Whether the claim holds for all of a dataset, or for a sample of it."""
-
-    def recorded(self, model: Model, dataset: Dataset, found: Verification) -> Claim:
-        """The claim with what verifying it on all of its data has found out, if it says so."""
-
+    def reads(self, model: Model, dataset: Dataset) -> Dataset: ...
+    def unfitting(self, model: Model, dataset: Dataset) -> str | None: ...
+    def contexts(self, model: Model, dataset: Dataset) -> Contexts: ...
+    def whole(self, dataset: Dataset) -> int: ...
+    def verify(self, model: Model, dataset: Dataset, how: Judging) -> Verification: ...
+    def recorded(self, model: Model, dataset: Dataset, found: Verification) -> Claim: ...
     def observed(
         self, model: Model, dataset: Dataset, runtime: Runtime, progress: Progress
-    ) -> tuple[int, list[str]]:
-        """How many items a run in another library has answered, and which of them wrongly."""
+    ) -> tuple[int, list[str]]: ...
 
 
 class Explains(Protocol):
-    """What a construction says about its networks."""
+    """What a construction says about its networks.
+
+    stored        where the answer to one input is stored; None if it does not tell
+    traced_stage  the name under which a layer is shown
+    """
 
     on_a_line: ClassVar[bool]
 
-    def stored(self, network: Any, streams: Any, fired: Any) -> Any:
-        """Where the answer to one input is stored; None if the construction does not tell."""
-
-    def traced_stage(self, layer: Any) -> str:
-        """The name under which a layer is shown."""
+    def stored(self, network: Any, streams: Any, fired: Any) -> Any: ...
+    def traced_stage(self, layer: Any) -> str: ...
 
 
 class Traced(Protocol):
     """How one input is answered, for programs and for people."""
 
     def json(self) -> dict: ...
-
     def lines(self) -> list[str]: ...
 
 
 class Tracing(Protocol):
-    """trace.py"""
+    """trace.py
 
-    def trace(self, model: Model, tokens: Sequence[Token], made_by: Explains | None) -> Traced:
-        """How one input, whose words the model knows, is answered."""
+    trace     how one input, whose words the model knows, is answered
+    followed  the lanes after each layer and the units that fired, where there are lanes; else None
+    """
 
-    def followed(self, model: Model, tokens: Sequence[Token]) -> Any:
-        """The lanes after each layer and the units that fired, where there are lanes; else None."""
+    def trace(self, model: Model, tokens: Sequence[Token], made_by: Explains | None) -> Traced: ...
+    def followed(self, model: Model, tokens: Sequence[Token]) -> Any: ...
 
 
 class Locating(Protocol):
-    """locate.py: which parameters hold an answer."""
+    """locate.py: which parameters hold an answer.
 
-    def held(self, model: Model, tokens: Sequence[Token], made_by: Explains | None) -> Held:
-        """The parameters that an answer reads."""
+    held     the parameters that an answer reads
+    changes  changes of them that alter the answer, found by trying
+    size     how many parameters a place is chosen from
+    exists   whether the network has this parameter
+    """
 
+    def held(self, model: Model, tokens: Sequence[Token], made_by: Explains | None) -> Held: ...
     def changes(
         self, model: Model, tokens: Sequence[Token], answer: Answer, held: Held
-    ) -> Iterator[Changed]:
-        """Changes of them that alter the answer, found by trying."""
-
-    def size(self, network: Any) -> int:
-        """How many parameters a place is chosen from."""
-
-    def exists(self, network: Any, place: Place) -> bool:
-        """Whether the network has this parameter."""
+    ) -> Iterator[Changed]: ...
+    def size(self, network: Any) -> int: ...
+    def exists(self, network: Any, place: Place) -> bool: ...
 
 
 class Differing(Protocol):
-    """differ.py"""
+    """differ.py: what differs in the weights of two networks; None if their shapes differ."""
 
-    def difference(self, one: Any, two: Any) -> Difference | None:
-        """What differs in the weights of two networks; None if their shapes differ."""
+    def difference(self, one: Any, two: Any) -> Difference | None: ...
 
 
 class Storing(Protocol):
     """store.py: the model folder of checker/FORMAT.md.
 
-    FILES  that the certificate speaks of; it is not one of them itself
-    NOTES  the one of them that says how the model was made
+    FILES        that the certificate speaks of; it is not one of them itself
+    NOTES        the one of them that says how the model was made
+    read         the model of a folder, and the SHA-256 of its weights
+    describe     the part of config.json that describes the network
+    weights      the content of the file of weights, in pieces
+    contents     that of each of FILES, in pieces (weights may fill half the memory), given
+                 everything that config.json says of the model
+    code_bits    the length of the network's code word, in bits
+    certificate  what certificate.json claims
     """
 
     FILES: tuple[str, ...]
     NOTES: str
 
-    def read(self, path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[Model, str]:
-        """The model of a folder, and the SHA-256 of its weights."""
-
-    def describe(self, model: Model) -> dict[str, Any]:
-        """The part of config.json that describes the network."""
-
-    def weights(self, model: Model) -> list[Piece]:
-        """The content of the file of weights, in pieces."""
-
-    def contents(self, model: Model, described: dict[str, Any]) -> dict[str, list[Piece]]:
-        """The content of each of FILES, in pieces: weights may fill half the memory.
-
-        described  everything that config.json says of the model
-        """
-
-    def code_bits(self, network: Any) -> int:
-        """The length of the network's code word, in bits."""
-
-    def certificate(self, claim: Any) -> dict[str, Any]:
-        """What certificate.json claims."""
+    def read(
+        self, path: Path, text: Mapping[str, bytes], certificate: Object
+    ) -> tuple[Model, str]: ...
+    def describe(self, model: Model) -> dict[str, Any]: ...
+    def weights(self, model: Model) -> list[Piece]: ...
+    def contents(self, model: Model, described: dict[str, Any]) -> dict[str, list[Piece]]: ...
+    def code_bits(self, network: Any) -> int: ...
+    def certificate(self, claim: Any) -> dict[str, Any]: ...
 
 
 class Showing(Protocol):
     """show.py: a model in rows and sentences.
 
-    UNIT     what is checked, in the singular
-    CORRECT  what a checked one is
-    REMARKS  whether all notes of a construction are shown, not only their number
+    UNIT       what is checked, in the singular
+    CORRECT    what a checked one is
+    REMARKS    whether all notes of a construction are shown, not only their number
+    size_rows  the data and the size of the network; the remark is about the method's name
+    means      what a word of evidence means
+    tried      what the search of a construction tried, by their number
+    facts      what answers in JSON hold beyond the keys that all models share
+    explained  what the network reads, and what `explain` says of this kind alone
+    stages     of the network, in the order of the data flow, and the cost of each
+    card       the text of README.md; `check_again` is its last section
     """
 
     UNIT: str
     CORRECT: str
     REMARKS: bool
 
-    def size_rows(self, model: Model, found: Verification, stated: str) -> list[Row]:
-        """The data and the size of the network; the remark is about the method's name."""
-
-    def means(self, model: Model) -> dict[str, str]:
-        """What a word of evidence means."""
-
-    def tried(self, count: object) -> str:
-        """What the search of a construction tried, by their number."""
-
-    def facts(self, claim: Any, found: Verification | None) -> dict[str, Any]:
-        """What answers in JSON hold beyond the keys that all models share."""
-
-    def explained(self, model: Model) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What the network reads, and what `explain` says of this kind alone."""
-
-    def stages(self, model: Model) -> list:
-        """The stages of the network in the order of the data flow, and the cost of each."""
-
-    def card(self, model: Model, found: Verification, check_again: str) -> str:
-        """The text of README.md; `check_again` is its last section."""
+    def size_rows(self, model: Model, found: Verification, stated: str) -> list[Row]: ...
+    def means(self, model: Model) -> dict[str, str]: ...
+    def tried(self, count: object) -> str: ...
+    def facts(self, claim: Any, found: Verification | None) -> dict[str, Any]: ...
+    def explained(self, model: Model) -> tuple[dict[str, Any], dict[str, Any]]: ...
+    def stages(self, network: Any) -> list: ...
+    def card(self, model: Model, found: Verification, check_again: str) -> str: ...
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .answer import Answer
+from .result import Result, picked
 
 
 class Place(NamedTuple):
@@ -14,9 +15,11 @@ class Place(NamedTuple):
     row: int
     column: int
 
+    def json(self) -> list:
+        return list(self)
 
-@dataclass(frozen=True)
-class StageDifference:
+
+class StageDifference(NamedTuple):
     """A stage: how many of its parameters there are, and how many of them and their bits differ."""
 
     name: str
@@ -25,20 +28,27 @@ class StageDifference:
     bits: int
 
 
+class OtherAnswer(NamedTuple):
+    """An input that two models answer differently."""
+
+    input: list
+    before: Any
+    after: Any
+
+
 @dataclass(frozen=True)
 class Difference:
     """Two networks compared.
 
     places    the parameters that differ
     stages    all stages, in the order in which they begin
-    answers   (input, answer of the first, answer of the second) where these differ; None if no data
-              was asked
+    answers   those that differ; None if no data was asked
     asked     how many sequences were
     """
 
     places: tuple[Place, ...] = field(repr=False)
     stages: tuple[StageDifference, ...]
-    answers: tuple[tuple[list, Any, Any], ...] | None = None
+    answers: tuple[OtherAnswer, ...] | None = None
     asked: int = 0
 
     @property
@@ -55,20 +65,11 @@ class Difference:
         return sum(stage.parameters for stage in self.stages)
 
     def json(self) -> dict:
-        return {
-            "parameters": self.parameters,
-            "bits": self.bits,
-            "of": self.of,
-            "stages": [vars(stage) for stage in self.stages],
-            "places": [list(place) for place in self.places],
-            "asked": self.asked,
-            "answers": None
-            if self.answers is None
-            else [{"input": i, "before": a, "after": b} for i, a, b in self.answers],
-        }
+        return picked(self, "parameters bits of stages places asked answers")
 
 
-class Held(NamedTuple):
+@dataclass(frozen=True)
+class Held:
     """What an answer reads.
 
     read     the parameters that hold it
@@ -84,7 +85,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Changed:
+class Changed(Result):
     """Parameters whose change alone gives another answer.
 
     evidence  "proved" by a run in exact arithmetic, or "observed" in one with doubles
@@ -94,39 +95,20 @@ class Changed:
     label: Any
     evidence: str
 
-    def json(self) -> dict:
-        places = [list(place) for place in self.places]
-        return {"places": places, "label": self.label, "evidence": self.evidence}
-
 
 @dataclass(frozen=True)
-class Location:
+class Location(Held):
     """Where an answer is held.
 
     answer   what the model answers
-    read     the parameters that hold what this answer reads
-    bits     places of the label's bits in the sum of the stored numbers, where there is one
-    neurons  of a decoder, those that hold this context; of a stock checkpoint, (block, neuron)
     of       nonzero parameters of the network (of a decoder or a stock checkpoint: all)
     changes  changes that alter the answer, found by trying
-    note     how the method holds its answers, a sentence
     """
 
     answer: Answer
-    read: tuple[Place, ...]
-    bits: tuple[int, ...]
-    neurons: tuple[Any, ...]
     of: int
     changes: tuple[Changed, ...]
-    note: str
 
     def json(self) -> dict:
-        return {
-            **self.answer.json(),
-            "read": [list(place) for place in self.read],
-            "bits": list(self.bits),
-            "neurons": list(self.neurons),
-            "of": self.of,
-            "changes": [change.json() for change in self.changes],
-            "holds": self.note,
-        }
+        held = picked(self, "read bits neurons of changes")
+        return {**self.answer.json(), **held, "holds": self.note}

@@ -55,7 +55,7 @@ class ModelData(Generic[N, C]):
 
     @property
     def number(self) -> str:
-        """The arithmetic of its weights: "dyadic" or "float64", or the type of a checkpoint."""
+        """The arithmetic of its weights."""
         return self.claim.number(self.network)
 
     @cached_property

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .result import picked, plain
 from .verification import Verification
 
 
@@ -60,16 +61,13 @@ class DataSizes(NamedTuple):
 
     def counts(self) -> dict[str, Any]:
         """The sizes without the hash, as JSON."""
-        found = self._asdict()
-        del found["sha256"]
-        if self.beginnings is None:
-            del found["beginnings"]
-        else:
-            found["beginnings"] = list(self.beginnings)
-        return found
+        return {name: size for name, size in self.json().items() if name != "sha256"}
 
     def json(self) -> dict[str, Any]:
-        return {"sha256": self.sha256, **self.counts()}
+        sizes = plain(self._asdict())
+        if self.beginnings is None:
+            del sizes["beginnings"]
+        return sizes
 
 
 class Search(NamedTuple):
@@ -87,9 +85,9 @@ class Search(NamedTuple):
     tokenizer: str | None = None
 
     def json(self) -> dict[str, Any]:
-        found = {"structure": self.structure, "tokenizer": self.tokenizer}
-        known = {name: value for name, value in found.items() if value is not None}
-        return {"seed": self.seed, "tries": self.tries, **known}
+        optional = ("structure", "tokenizer")
+        values = self._asdict().items()
+        return {name: x for name, x in values if x is not None or name not in optional}
 
 
 @dataclass(frozen=True)
@@ -132,13 +130,5 @@ class Record:
 
     def json(self) -> dict[str, Any]:
         """The objects of config.json that say how the model was made."""
-        return {
-            "options": dict(self.options),
-            "conflicts": dict(self.conflicts),
-            "loading": dict(self.loading),
-            "data": self.data.json(),
-            "parameters": self.parameters._asdict(),
-            "bits": self.bits._asdict(),
-            "search": self.search.json(),
-            **({} if self.training is None else {"training": self.training}),
-        }
+        sizes = picked(self, "options conflicts loading data parameters bits search")
+        return sizes if self.training is None else {**sizes, "training": self.training}

@@ -1,10 +1,12 @@
 """Verification: which evidence there is that a model keeps its claim."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+
+from .result import picked
 
 PROVED, SAMPLED, OBSERVED, REFUTED = "proved", "sampled", "observed", "refuted"
 ACCEPTED = (SAMPLED, OBSERVED)  # evidence short of a proof, if the user says so
@@ -82,15 +84,8 @@ class Verification:
     def refuted(self) -> bool:
         return self.evidence == REFUTED
 
-    def short_of(self, left_out: Sequence[str]) -> "Verification":
-        """The same, if these parts of the data were left out: it is about the rest alone."""
-        if not left_out:
-            return self
-        evidence = REFUTED if self.refuted else None
-        return replace(self, evidence=evidence, failures=(*left_out, *self.failures))
-
     def json(self) -> dict:
-        return {"checked": self.checked, "correct": self.correct, "evidence": self.evidence}
+        return picked(self, "checked correct evidence")
 
 
 @dataclass(frozen=True)

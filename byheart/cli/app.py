@@ -1,7 +1,9 @@
 """The commands. Each is a file of this folder, which is imported when its command is called."""
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,39 +11,21 @@ from typer.core import TyperGroup
 
 from .. import __version__
 
-COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its own help
-    "demo": "Compile the built-in book, prove it, recite it, show its size. Needs no file.",
-    "generate": "Write a dataset to try methods on, or a corpus to count.",
-    "stats": "Count the contexts and conflicts of a dataset, its entropy and separation.",
-    "compile": "Compile a dataset into a model folder, verified before it is written.",
-    "verify": "Check a model folder; with DATA, every prediction of that file as it stands there.",
-    "export": "Write a model for another tool, and run it there on all of its data.",
-    "recall": "Ask a model. Without tokens, each line of standard input is a question.",
-    "locate": "Which parameters hold an answer, and which would have to change.",
-    "edit": "Change, add or remove items of a model; the new folder is the one that compile would "
-    "write.",
-    "forget": "Forget items: the new folder is compiled from the remaining data and holds nothing "
-    "of them.",
-    "diff": "Compare two model folders of one shape: parameters, bits and, with DATA, answers.",
-    "explain": "Show the network of a method for a dataset: its stages and the cost of each.",
-    "tradeoff": "Compare parameters with bits per parameter, for one dataset.",
-    "methods": "The constructions: paper, assumptions, guarantee. With NAME, the options of one.",
-    "encoder": "Estimate how close to a dataset a model of dimension D can come.",
-    "bounds": "How small a model can be, how much it can hold, whether a dataset fits.",
-    "compare": "Every construction and every bound for a dataset, side by side, smallest first.",
-    "check": "Check a statement of a paper on your own numbers, data or model. Without NAME, list "
-    "them.",
-    "statements": "Every numbered statement of the papers, and the command that shows it.",
-    "audit": "Measure how many bits of a file a checkpoint holds, and which items it recites.",
-    "measure": "Train sizes of an architecture, and report the smallest that memorises a dataset.",
-    "studio": "Show the page on this machine: drop a file, compile it, ask it, compare, edit, "
-    "audit.",
-    "reproduce": "Redraw figures of the papers from trained rows, beside published numbers "
-    "and bounds.",
-}
-
-
+NAMES = (
+    "demo generate stats compile verify export recall locate edit forget diff explain tradeoff "
+    "methods encoder bounds compare check statements audit measure studio reproduce"
+).split()
+HELP = re.compile(r'^def command\(.*?"""(.*?)(?:\n\n|""")', re.DOTALL | re.MULTILINE)
 RENAMED = {"--places": "--context-length", "--strangers": "--non-members"}  # accepted, not shown
+
+
+def first_paragraph(name: str) -> str:
+    """Of the help of a command, from its file, which is not imported."""
+    text = Path(__file__).with_name(f"{name}.py").read_text("utf-8")
+    return " ".join(HELP.findall(text)[0].split())
+
+
+COMMANDS = {name: first_paragraph(name) for name in NAMES}  # what `byheart --help` says of each
 
 
 class Commands(TyperGroup):

@@ -2,60 +2,59 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from .. import pictures
 from ..api.bounds import bounds
 from ..architectures import NAMES
 from ..errors import ByheartError
 from ..views.bounds import draw, view
-from .options import Force, Json, Loading, Picture, Sizes, beginning, reading, sizing
-from .output import finish, pictured
-from .progress import watching
+from . import options
+from .declaring import flag, option, taking
+from .output import answer
+
+DATASET = ("--dataset",)
+PANEL = "Architecture (--length is its longest context as well)"
+SIZES = (
+    ("vocabulary", "Size of the vocabulary.", int, "N"),
+    ("dimension", "Dimension of embedded tokens.", int, "D"),
+    ("heads", "Heads per layer [1].", int, "H"),
+    ("head_dimension", "Dimension of queries, keys and values [D / H].", int, "D"),
+    ("layers", "Layers [1].", int, "L"),
+    ("width", "Neurons per layer [4 D]; 0: none.", int, "M"),
+    ("attention", "softmax (default), hard or uniform.", str, None),
+    ("activation", "relu (default), gelu, tanh, ...", str, None),
+    ("parameters", "Parameters, if you have counted them.", int, "K"),
+    ("bits", "Bits per parameter [32].", int, "B"),
+)
 
 
-@reading
-@sizing
+@taking(
+    options.READING,
+    *(
+        option(name, help, kind, None, metavar, rich_help_panel=PANEL)
+        for name, help, kind, metavar in SIZES
+    ),
+    option("data", "A data file, as in the other commands.", Path, None, "DATA", flags=DATASET),
+    option(
+        "architecture",
+        "gpt2, llama-3.1-8b, madden2024, ..., or config.json.",
+        metavar="PRESET",
+        names=NAMES,
+    ),
+    flag("table", "Table 1 of kajitsuka2025 and of madden2024."),
+    flag("effective", "Measure the number of effective parameters (at most 2,000)."),
+    flag("all", "Every row, also rates and what does not apply."),
+    options.with_models("A model folder: what it takes for this dataset; repeatable."),
+    *options.PICTURE,
+)
 def command(
-    loading: Loading,
-    sizes: Sizes,
-    dataset: Annotated[
-        Path | None,
-        typer.Option("--dataset", metavar="DATA", help="A data file, as in the other commands."),
-    ] = None,
-    architecture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRESET",
-            help="gpt2, llama-3.1-8b, madden2024, ..., or config.json.",
-            autocompletion=beginning(NAMES),
-        ),
-    ] = None,
-    table: Annotated[
-        bool, typer.Option("--table", help="Table 1 of kajitsuka2025 and of madden2024.")
-    ] = False,
-    effective: Annotated[
-        bool,
-        typer.Option(
-            "--effective", help="Measure the number of effective parameters (at most 2,000)."
-        ),
-    ] = False,
-    all: Annotated[
-        bool, typer.Option("--all", help="Every row, also rates and what does not apply.")
-    ] = False,
-    models: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--with",
-            metavar="DIR",
-            help="A model folder: what it takes for this dataset; repeatable.",
-        ),
-    ] = None,
-    plot: Picture = None,
-    force: Force = False,
-    json: Json = False,
+    data: Path | None,
+    all: bool,
+    models: list[Path],
+    plot: Path | None,
+    force: bool,
+    **how: Any,
 ) -> None:
     """How small a model can be, how much it can hold, whether a dataset fits.
 
@@ -63,22 +62,9 @@ def command(
     then the theorems that apply; of many, the tightest of each quantity.
     --length truncates documents, and sets the context length of an architecture without one.
     """
-    picture = pictures.checked(plot, force)
-    if dataset is None and picture is not None:
+    if data is None and pictures.checked(plot, force) is not None:
         raise ByheartError("--plot needs --dataset: it marks the size of the data.")
-    if dataset is None and models:
+    if data is None and models:
         raise ByheartError("--with needs --dataset: the models are verified on it.")
-    with watching() as watch:
-        result = bounds(
-            dataset,
-            architecture,
-            table=table,
-            effective=effective,
-            models=models or (),
-            network=picture is not None,
-            loading=loading,
-            watch=watch,
-            **sizes,
-        )
-        result = pictured(result, draw, picture, watch)
-    finish(result, json, partial(view, all=all))
+    how |= {"models": models, "network": plot is not None, "plot": plot, "force": force}
+    answer(bounds, partial(view, all=all), draw, data=data, **how)

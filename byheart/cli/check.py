@@ -1,9 +1,9 @@
 """check: does a statement of a paper hold for these numbers, this data or this model?"""
 
-import functools
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
@@ -13,59 +13,59 @@ from ..errors import ByheartError
 from ..theory.madden2024.balls import FUNCTIONS
 from ..theory.papers import cited
 from ..views.check import list_view, view
-from .options import (
-    Accept,
-    Command,
-    Json,
-    Loading,
-    MethodOptions,
-    Seed,
-    beginning,
-    option,
-    reading,
-    spread,
-)
-from .output import finish
-from .progress import watching
+from . import options
+from .declaring import Command, Group, Values, argument, option, taking
+from .output import answer, finish
 
 # what stands on the command line without a flag, in this order
 PLACES = {"model": ("a model folder", "DIR"), "data": ("a data file", "DATA")}
 OPTIONS = (
-    (str, "coefficients", "Of the polynomial: of 1, x, x^2, ...", "C,..."),
-    (str, "activation", f"{', '.join(FUNCTIONS)}.", "NAME"),
-    (str, "inputs", "Numbers of the contexts, b.", "X,..."),
-    (str, "weights", "Weights of the neurons, a; drawn if not given.", "W,..."),
-    (int, "neurons", "How many weights to draw (default: as many as inputs).", "M"),
-    (str, "token-values", "z, one per token; drawn if not given.", "Z,..."),
-    (str, "position-values", "u, one per position; drawn if not given.", "U,..."),
-    (int, "vocabulary", "Number of tokens, if there is no data.", "N"),
-    (int, "contexts", "Number of contexts, if there is no data.", "T"),
-    (int, "dimension", "Dimension of embedded tokens.", "D"),
-    (int, "heads", "Number of heads.", "H"),
-    (int, "head-dimension", "Dimension of queries, keys and values [D].", "D"),
-    (str, "radius", "r: the largest norm, or id, that is allowed.", "R"),
-    (str, "distance", "delta: the smallest distance that is allowed.", "D"),
-    (bool, "every", "Ids of all tokens, or of the last (default: where the model answers).", None),
-    (str, "delta", "delta of eq. (16) [1/10].", "D"),
+    ("coefficients", "Of the polynomial: of 1, x, x^2, ...", str, "C,..."),
+    ("activation", f"{', '.join(FUNCTIONS)}.", str, "NAME"),
+    ("inputs", "Numbers of the contexts, b.", str, "X,..."),
+    ("weights", "Weights of the neurons, a; drawn if not given.", str, "W,..."),
+    ("neurons", "How many weights to draw (default: as many as inputs).", int, "M"),
+    ("token_values", "z, one per token; drawn if not given.", str, "Z,..."),
+    ("position_values", "u, one per position; drawn if not given.", str, "U,..."),
+    ("vocabulary", "Number of tokens, if there is no data.", int, "N"),
+    ("contexts", "Number of contexts, if there is no data.", int, "T"),
+    ("dimension", "Dimension of embedded tokens.", int, "D"),
+    ("heads", "Number of heads.", int, "H"),
+    ("head_dimension", "Dimension of queries, keys and values [D].", int, "D"),
+    ("radius", "r: the largest norm, or id, that is allowed.", str, "R"),
+    ("distance", "delta: the smallest distance that is allowed.", str, "D"),
+    ("every", "Ids of all tokens, or of the last (default: where the model answers).", bool, None),
+    ("delta", "delta of eq. (16) [1/10].", str, "D"),
 )
 
 
 def command_for(arguments: Sequence[str]) -> Command:
     """The command; its help lists the options of the check that the arguments name."""
     name = next((word for word in arguments if word in CHECKS), None)
-    own = CHECKS[name].takes if name else ()
-    options = tuple(
-        option(
-            f"What {name} takes" if name else None,
-            kind | None,
-            flag,
-            help,
-            metavar=metavar,
-            hidden=flag.replace("-", "_") not in own,
-        )
-        for kind, flag, help, metavar in OPTIONS
+    panel = f"What {name} takes" if name else None
+    taken = CHECKS[name].takes if name else ()
+    numbers = tuple(
+        option(x, help, kind, None, metavar, rich_help_panel=panel, hidden=x not in taken)
+        for x, help, kind, metavar in OPTIONS
     )
-    function = reading(functools.partial(spread, place="chosen", options=options)(command))
+    function = taking(
+        options.READING,
+        Group("chosen", numbers),
+        argument("name", "madden-theorem-2, separation, ...", str, None, "[NAME]", CHECKS),
+        argument(
+            "places",
+            "A model folder, a data file: as NAME needs.",
+            list[Path],
+            None,
+            "[DIR] [DATA]",
+        ),
+        option(
+            "numbers", ".json or .npz with lists named as the options are.", Path, metavar="FILE"
+        ),
+        options.ACCEPT,
+        options.SEED,
+        options.JSON,
+    )(command)
     if name:
         check_ = CHECKS[name]
         about = f"{cited(check_.paper)}, {check_.item}: {check_.says}"
@@ -74,27 +74,13 @@ def command_for(arguments: Sequence[str]) -> Command:
 
 
 def command(
-    loading: Loading,
-    chosen: MethodOptions,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="madden-theorem-2, separation, ...",
-            autocompletion=beginning(CHECKS),
-        ),
-    ] = None,
-    places: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[DIR] [DATA]", help="A model folder, a data file: as NAME needs."),
-    ] = None,
-    numbers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help=".json or .npz with lists named as the options are."),
-    ] = None,
-    accept: Accept = None,
-    seed: Seed = 0,
-    json: Json = False,
+    loading: Values,
+    chosen: Values,
+    name: str | None,
+    places: list[Path],
+    seed: int,
+    json: bool,
+    **how: Any,
 ) -> None:
     """Check a statement of a paper on your own numbers, data or model. Without NAME, list them.
 
@@ -106,24 +92,17 @@ def command(
         finish(list_checks(), json, list_view)
         return
     chosen_check = find(name)
-    given = dict(chosen)
-    wanted = [x for x in PLACES if x in chosen_check.takes]
-    files = places or []
-    if len(files) > len(wanted):
-        raise ByheartError(f"{name} takes {len(wanted)} files or folders, not {len(files)}.")
-    for place in wanted[len(files) :]:
+    wanted = [place for place in PLACES if place in chosen_check.takes]
+    if len(places) > len(wanted):
+        raise ByheartError(f"{name} takes {len(wanted)} files or folders, not {len(places)}.")
+    for place in wanted[len(places) :]:
         if place in chosen_check.required:
             usage = " ".join([name, *(PLACES[x][1] for x in wanted)])
             raise ByheartError(f"{name} needs {PLACES[place][0]}: byheart check {usage}.")
-    if "length" in chosen_check.takes and not files:
-        given["length"], loading = loading["length"], {**loading, "length": None}
+    if "length" in chosen_check.takes and not places:
+        chosen["length"], loading = loading["length"], {**loading, "length": None}
     if "seed" in chosen_check.takes:
-        given["seed"] = seed
-    given |= dict(zip(wanted, files, strict=False))
-    with watching() as watch:
-        result = check(
-            name, numbers=numbers, accept=accept or (), loading=loading, watch=watch, **given
-        )
-    finish(result, json, view)
-    if not result.settled:
+        chosen["seed"] = seed
+    how |= {"loading": loading, **chosen, **dict(zip(wanted, places, strict=False))}
+    if not answer(partial(check, name), view, json=json, **how).settled:
         raise typer.Exit(1)

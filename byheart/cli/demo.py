@@ -1,7 +1,6 @@
 """demo: the book on the screen, word by word, and the size of what holds it."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -10,18 +9,14 @@ from ..api.demo import Demo, compile_book, demo
 from ..machine.swap import check_place
 from ..views.demo import Page, recitation, sizes
 from ..views.model import verdict
-from .options import Force, Json
+from .declaring import option, taking
+from .options import FORCE, JSON, OUTPUT
 from .output import console, kept, print_json
 from .progress import watching
 
 
-def command(
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Also keep the model here.")
-    ] = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
+@taking(option("output", "Also keep the model here.", Path, flags=OUTPUT), FORCE, JSON)
+def command(output: Path | None, force: bool, json: bool) -> None:
     """Compile the built-in book, prove it, recite it, show its size. Needs no file."""
     if json:
         with watching() as watch:

@@ -1,10 +1,9 @@
 """locate: which parameters hold an answer, and which answers a parameter."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from .. import pictures
 from ..api.locate import lit, locate, locate_readers
@@ -14,56 +13,54 @@ from ..models.questions import from_words
 from ..views.locate import readers_view, view
 from ..views.network import draw
 from . import options
-from .output import finish
+from .declaring import argument, option, taking
+from .output import answer, finish
 from .progress import watching
 
-SETTINGS = {"ignore_unknown_options": False}
+PARAMETER = "LAYER TENSOR ROW COLUMN"
+READERS = "The items of DATA whose answers read this parameter."
 
 
-@options.repeating
+@taking(
+    options.DIRECTORY,
+    options.FOLDER_READING,
+    argument(
+        "tokens", "One question; with --reverse, the data file.", list[str], None, "[TOKENS]..."
+    ),
+    option("reverse", READERS, tuple[int, str, int, int], metavar=PARAMETER),
+    *options.PICTURE,
+)
 def command(
-    directory: options.Directory,
-    loading: options.Loading,
-    tokens: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TOKENS]...", help="One question; with --reverse, the data file."),
-    ] = None,
-    reversed: Annotated[
-        tuple[int, str, int, int] | None,
-        typer.Option(
-            "--reverse",
-            metavar="LAYER TENSOR ROW COLUMN",
-            help="The items of DATA whose answers read this parameter.",
-        ),
-    ] = None,
-    plot: options.Picture = None,
-    force: options.Force = False,
-    json: options.Json = False,
+    model: Path,
+    tokens: list[str],
+    reverse: tuple[int, str, int, int] | None,
+    plot: Path | None,
+    force: bool,
+    json: bool,
+    **loading: Any,
 ) -> None:
     """Which parameters hold an answer, and which would have to change.
 
     byheart locate DIR TOKENS... names those that one answer reads; byheart locate DIR DATA
     --reverse LAYER TENSOR ROW COLUMN names the items that read one parameter.
     """
-    words = tokens or []
-    if reversed is not None:
-        if len(words) != 1:
+    if reverse is not None:
+        if len(tokens) != 1:
             raise ByheartError("--reverse needs the data; name its file after the model folder.")
-        with watching() as watch:
-            readers = locate_readers(directory, Path(words[0]), reversed, watch=watch, **loading)
-        finish(readers, json, readers_view)
+        verb = partial(locate_readers, model, Path(tokens[0]), reverse)
+        answer(verb, readers_view, json=json, **loading)
         return
-    if not words:
+    if not tokens:
         raise ByheartError("name the tokens of one question, such as: capital of france.")
     picture = pictures.checked(plot, force)
     with watching() as watch:
         watch.stage("opening")
-        model = open_folder(directory)
-        result = locate(model, from_words(model, words), watch=watch)
+        opened = open_folder(model)
+        result = locate(opened, from_words(opened, tokens), watch=watch)
         if picture is not None:
             watch.stage("drawing")
             location = result.location
-            whole = lit(model, location.answer.input, location.read, directory.name)
+            whole = lit(opened, location.answer.input, location.read, model.name)
             pictures.write(draw, whole, picture)
             result = replace(result, picture=str(picture))
     finish(result, json, view)

@@ -1,23 +1,13 @@
 """methods: the constructions, as their file headers describe them, and their options."""
 
-from typing import Annotated
-
-import typer
-
 from ..api.methods import methods
 from ..views.methods import view
-from .options import METHODS, Json
+from .declaring import argument, taking
+from .options import JSON, METHODS
 from .output import finish
 
 
-def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]", help="One method, with its options.", autocompletion=METHODS
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+@taking(argument("name", "One method, with its options.", str, None, "[NAME]", METHODS), JSON)
+def command(name: str | None, json: bool) -> None:
     """The constructions: paper, assumptions, guarantee. With NAME, the options of one."""
     finish(methods(name), json, view)

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from .. import pictures
 from ..errors import flags
-from ..machine.watch import Watch
 from ..machine.words import STEERS, harmless, printable
-from ..pictures import write
+from .progress import watching
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}
 
 
 class Trimmed(io.TextIOBase):
@@ -65,13 +62,33 @@ def print_json(answer: object) -> None:
     sys.stdout.write(STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
-def pictured(result: Any, draw: Callable[..., "Figure"], path: Path | None, watch: Watch) -> Any:
-    """The result with the name of its picture, which is drawn if there is one."""
-    if path is None:
-        return result
-    watch.stage("drawing")
-    write(draw, result, path)
-    return replace(result, picture=str(path))
+def answer(
+    verb: Callable[..., Any],
+    view: Callable[..., RenderableType],
+    draw: Callable[..., "Figure"] | None = None,
+    *,
+    json: bool,
+    plot: Path | None = None,
+    force: bool | None = None,
+    each: str | None = None,
+    kept: Path | None = None,
+    **arguments: Any,
+) -> Any:
+    """Call a verb while its progress is shown, draw its picture, print the result and return it.
+
+    What `force` replaces is the picture, or the output of a verb that has none.
+    """
+    if draw is None and force is not None:
+        arguments["force"] = force
+    picture = pictures.checked(plot, bool(force))
+    with watching(each, kept) as watch:
+        result = verb(watch=watch, **arguments)
+        if picture is not None and draw is not None:
+            watch.stage("drawing")
+            pictures.write(draw, result, picture)
+            result = replace(result, picture=str(picture))
+    finish(result, json, view)
+    return result
 
 
 def finish(result: Any, json: bool, view: Callable[..., RenderableType]) -> None:

@@ -16,36 +16,32 @@ EVERY = 30  # seconds of work of this process between two lines of a log
 
 
 @contextmanager
-def watching(each: str | None = None) -> Iterator[Watch]:
+def watching(each: str | None = None, kept: Path | None = None) -> Iterator[Watch]:
     """What shows the stages of long work on standard error while the block runs.
 
     each  a stage of which a log has one line per step: its steps are work of other processes
+    kept  the folder of what is finished: an interrupt says that nothing of it is lost
     """
-    if not sys.stderr.isatty():
-        with Lines(each) as watch:
-            yield watch
-        return
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(30),
-        TimeElapsedColumn(),
-        TextColumn("[dim]{task.fields[note]}"),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        with _Bar(progress) as watch:
-            yield watch
-
-
-@contextmanager
-def keeping(folder: Path) -> Iterator[None]:
-    """Say at an interrupt that nothing finished is lost."""
     try:
-        yield
+        if not sys.stderr.isatty():
+            with Lines(each) as watch:
+                yield watch
+            return
+        with Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(30),
+            TimeElapsedColumn(),
+            TextColumn("[dim]{task.fields[note]}"),
+            console=Console(stderr=True),
+            transient=True,
+        ) as progress:
+            with _Bar(progress) as watch:
+                yield watch
     except KeyboardInterrupt:
-        kept = f"what is finished is kept in {folder}, and the same command resumes"
-        print(f"byheart: interrupted; {kept}.", file=sys.stderr)
+        if kept is not None:
+            resumes = f"what is finished is kept in {kept}, and the same command resumes"
+            print(f"byheart: interrupted; {resumes}.", file=sys.stderr)
         raise
 
 

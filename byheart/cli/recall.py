@@ -2,9 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..api.recall import Recall, Recalled, ask, recall
 from ..claims.answer import Answer
@@ -15,31 +12,36 @@ from ..models.opening import open as open_folder
 from ..models.questions import from_line, from_words
 from ..models.recall import Choose, drawing
 from ..views.recall import greeting, lines
-from .options import Directory, Json
+from .declaring import argument, flag, option, taking
+from .options import DIRECTORY, JSON
 from .output import print_json
 from .progress import watching
 
 SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
 
 
+@taking(
+    DIRECTORY,
+    argument("tokens", "One question.", list[str], None, "[TOKENS]..."),
+    option("file", '.jsonl, lines like {"input": ["a"]}.', Path, metavar="FILE"),
+    option("steps", "Continue for K tokens.", int, metavar="K"),
+    flag("draw", "Draw from the distribution, not the likeliest token."),
+    option("seed", "Random seed of --draw.", int, 0, min=0),
+    flag("trace", "Show how it is answered."),
+    JSON,
+)
 def command(
-    directory: Directory,
-    tokens: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOKENS]...", help="One question.")
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help='.jsonl, lines like {"input": ["a"]}.')
-    ] = None,
-    steps: Annotated[int | None, typer.Option(metavar="K", help="Continue for K tokens.")] = None,
-    draw: Annotated[
-        bool, typer.Option("--draw", help="Draw from the distribution, not the likeliest token.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of --draw.")] = 0,
-    trace: Annotated[bool, typer.Option("--trace", help="Show how it is answered.")] = False,
-    json: Json = False,
+    model: Path,
+    tokens: list[str],
+    file: Path | None,
+    steps: int | None,
+    draw: bool,
+    seed: int,
+    trace: bool,
+    json: bool,
 ) -> None:
     """Ask a model. Without tokens, each line of standard input is a question."""
-    for word in tokens or ():
+    for word in tokens:
         if word.startswith("--") and len(word) > 2:
             raise ByheartError(f"recall has no option {word}; ask about such a token with --file.")
     if file is not None and tokens:
@@ -47,24 +49,24 @@ def command(
     if tokens or file is not None:
         with watching() as watch:
             watch.stage("opening")
-            model = open_folder(directory)
-            questions = file if file is not None else [from_words(model, tokens or [])]
+            opened = open_folder(model)
+            questions = file if file is not None else [from_words(opened, tokens)]
             result = recall(
-                model, questions, steps=steps, draw=draw, seed=seed, trace=trace, watch=watch
+                opened, questions, steps=steps, draw=draw, seed=seed, trace=trace, watch=watch
             )
         show(result, steps, draw, json)
         return
-    model = open_folder(directory)
-    choose = drawing(model, seed) if draw else None
+    opened = open_folder(model)
+    choose = drawing(opened, seed) if draw else None
     if json:  # a program gets all answers at once
         asked = sys.stdin.read().removesuffix("\n").split("\n")
-        show(answers(model, asked, steps, trace, choose), steps, draw, json)
+        show(answers(opened, asked, steps, trace, choose), steps, draw, json)
     elif sys.stdin.isatty():
-        converse(model, steps, trace, choose)
+        converse(opened, steps, trace, choose)
     else:
         for line in sys.stdin:
             if line.strip():
-                show(answers(model, [line], steps, trace, choose), steps, draw)
+                show(answers(opened, [line], steps, trace, choose), steps, draw)
             else:
                 print()  # answers stay beside their questions
             sys.stdout.flush()

@@ -1,74 +1,41 @@
 """reproduce: figures of the papers from trained rows."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from ..api.reproduce import reproduce
 from ..errors import ByheartError
 from ..figures import FIGURES
 from ..machine.engines import Workers
 from ..views.reproduce import view
-from .options import Json, beginning
-from .output import finish
-from .progress import keeping, watching
+from .declaring import argument, flag, option, taking
+from .options import JSON, OUTPUT
+from .output import answer
+
+NAMES = tuple(figure.name for figure in FIGURES)
 
 
-def command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="madden-1, dana-1a, ...",
-            autocompletion=beginning(figure.name for figure in FIGURES),
-        ),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every figure that has rows.")] = False,
-    rows: Annotated[
-        Path, typer.Option("--rows", metavar="DIR", help="DIR/NAME/LABEL/rows.jsonl.")
-    ] = Path("results"),
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="For the pictures (default: beside the rows)."
-        ),
-    ] = None,
-    train: Annotated[
-        bool, typer.Option("--train", help="Train what the rows lack; resumes where it stopped.")
-    ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Train a small version, in DIR/NAME-quick.")
-    ] = False,
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Training data: a file, a folder, or huggingface."),
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(help="Seeds to train (default: the figure's own).")
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Training processes (default: one per core).")
-    ] = None,
-    json: Json = False,
-) -> None:
+@taking(
+    argument("names", "madden-1, dana-1a, ...", list[str], None, "NAME", NAMES),
+    flag("everything", "Every figure that has rows.", flags=("--all",)),
+    option("rows", "DIR/NAME/LABEL/rows.jsonl.", Path, Path("results"), "DIR"),
+    option(
+        "output", "For the pictures (default: beside the rows).", Path, None, "DIR", flags=OUTPUT
+    ),
+    flag("train", "Train what the rows lack; resumes where it stopped."),
+    flag("quick", "Train a small version, in DIR/NAME-quick."),
+    option("data", "Training data: a file, a folder, or huggingface.", metavar="FILE"),
+    option("seeds", "Seeds to train (default: the figure's own).", int),
+    option("jobs", "Training processes (default: one per core).", int),
+    JSON,
+)
+def command(names: list[str], everything: bool, rows: Path, jobs: int | None, **how: Any) -> None:
     """Redraw figures of the papers from trained rows, beside published numbers and bounds.
 
     Drawing needs the rows alone. Training is for --train and --quick.
     """
     if everything == bool(names):
-        known = ", ".join(figure.name for figure in FIGURES)
+        known = ", ".join(NAMES)
         raise ByheartError(f"name figures or give --all, not both; there are: {known}.")
-    with keeping(rows), watching("training") as watch:
-        result = reproduce(
-            names or None,
-            rows=rows,
-            output=output,
-            train=train,
-            quick=quick,
-            data=data,
-            seeds=seeds,
-            workers=Workers(jobs=jobs),
-            watch=watch,
-        )
-    finish(result, json, view)
+    how |= {"names": names or None, "rows": rows, "workers": Workers(jobs=jobs)}
+    answer(reproduce, view, each="training", kept=rows, **how)

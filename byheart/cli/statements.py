@@ -1,24 +1,14 @@
 """statements: what the papers state, and where byheart shows it."""
 
-from typing import Annotated
-
-import typer
-
 from ..api.statements import statements
 from ..theory.statements import PAPERS
 from ..views.statements import view
-from .options import Json, beginning
+from .declaring import argument, taking
+from .options import JSON
 from .output import finish
 
 
-def command(
-    paper: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[PAPER]", help=f"{', '.join(PAPERS)}.", autocompletion=beginning(PAPERS)
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+@taking(argument("paper", f"{', '.join(PAPERS)}.", str, None, "[PAPER]", PAPERS), JSON)
+def command(paper: str | None, json: bool) -> None:
     """Every numbered statement of the papers, and the command that shows it."""
     finish(statements(paper), json, view)

@@ -1,61 +1,45 @@
 """stats: how a file is understood, and what it asks of a model."""
 
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ..api.stats import stats
 from ..data.statistics import MEMORY
 from ..errors import ByheartError
 from ..machine.engines import Workers
 from ..views.stats import view
-from .options import Address, Data, Jobs, Json, Loading, reading
-from .output import finish
-from .progress import keeping, watching
+from . import options
+from .declaring import Values, option, taking
+from .output import answer
 
-SHARDS = "Folders of shards"
+ENGINES = "Count a folder of shards (.bin, .parquet or .txt): processes (here) or ray (a cluster)."
+WORK = "Folder of intermediate files, which all nodes share: run again to resume."
+MEMORY_HELP = "Memory that a worker may take [1]."
+SHARDS: dict[str, Any] = {"rich_help_panel": "Folders of shards"}
 
 
-@reading
+@taking(
+    *options.DATASET,
+    option("show", "First show N rows as they are understood.", int, 0, "N", min=0),
+    option(
+        "conflicts", "Show N contexts that have two labels, and their lines.", int, 0, "N", min=0
+    ),
+    option("engine", ENGINES, **SHARDS),
+    options.JOBS,
+    options.ADDRESS,
+    option("work", WORK, Path, metavar="DIR", **SHARDS),
+    option("memory", MEMORY_HELP, float, metavar="GIB", **SHARDS),
+    options.JSON,
+)
 def command(
-    data: Data,
-    loading: Loading,
-    show: Annotated[
-        int, typer.Option(metavar="N", min=0, help="First show N rows as they are understood.")
-    ] = 0,
-    conflicts: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, help="Show N contexts that have two labels, and their lines."
-        ),
-    ] = 0,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            help="Count a folder of shards (.bin, .parquet or .txt): processes (here) or ray "
-            "(a cluster).",
-            rich_help_panel=SHARDS,
-        ),
-    ] = None,
-    jobs: Jobs = None,
-    address: Address = None,
-    work: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of intermediate files, which all nodes share: run again to resume.",
-            rich_help_panel=SHARDS,
-        ),
-    ] = None,
-    memory: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GIB", help="Memory that a worker may take [1].", rich_help_panel=SHARDS
-        ),
-    ] = None,
-    json: Json = False,
+    data: Path,
+    loading: Values,
+    show: int,
+    conflicts: int,
+    engine: str | None,
+    json: bool,
+    **shards: Any,
 ) -> None:
     """Count the contexts and conflicts of a dataset, its entropy and separation.
 
@@ -65,17 +49,16 @@ def command(
 
     --engine counts more, in the shards of a folder, in bounded memory, with the same numbers.
     """
-    given = {"jobs": jobs, "address": address, "work": work, "memory": memory}
     how: dict[str, Any] = {"show": show, "conflicts": conflicts}
     if engine is None:
-        if names := [f"--{name}" for name, value in given.items() if value is not None]:
+        if names := [f"--{name}" for name, value in shards.items() if value is not None]:
             raise ByheartError(f"{names[0]} is for shards: give --engine as well.")
     elif show or conflicts:
         name = "--show" if show else "--conflicts"
         raise ByheartError(f"{name} is for a file: leave it out with --engine.")
     else:
+        memory = shards["memory"]
         size = MEMORY if memory is None else int(memory * 2**30)
-        how = {"workers": Workers(engine, jobs, address), "work": work, "memory": size}
-    with keeping(work) if work else nullcontext(), watching() as watch:
-        found = stats(data, watch=watch, **how, **loading)
-    finish(found, json, view)
+        workers = Workers(engine, shards["jobs"], shards["address"])
+        how = {"workers": workers, "work": shards["work"], "memory": size}
+    answer(partial(stats, data), view, json=json, kept=shards["work"], **how, **loading)

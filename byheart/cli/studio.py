@@ -4,38 +4,28 @@ import sys
 from importlib.util import find_spec
 from json import dumps
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..errors import ByheartError
+from .declaring import argument, flag, option, taking
 
 NEEDS = ("starlette", "uvicorn")
 
 
+MODELS = (
+    "A model folder or a Hugging Face checkpoint to ask or audit; repeatable. The page itself "
+    "opens no folders."
+)
+
+
+@taking(
+    argument("data", "A data file to begin with.", default=None, metavar="[DATA]"),
+    option("models", MODELS, list[Path], None, "DIR", flags=("--model",)),
+    option("port", "The port [8642, or one that is free].", int, None, "N", min=1, max=65535),
+    option("browser", "Open the page in the browser.", bool, True),
+    flag("json", "Print the address as one JSON object."),
+)
 def command(
-    data: Annotated[
-        Path | None, typer.Argument(metavar="[DATA]", help="A data file to begin with.")
-    ] = None,
-    models: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--model",
-            metavar="DIR",
-            help="A model folder or a Hugging Face checkpoint to ask or audit; repeatable. The "
-            "page itself opens no folders.",
-        ),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(min=1, max=65535, metavar="N", help="The port [8642, or one that is free]."),
-    ] = None,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
-    ] = True,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the address as one JSON object.")
-    ] = False,
+    data: Path | None, models: list[Path], port: int | None, browser: bool, json: bool
 ) -> None:
     """Show the page on this machine: drop a file, compile it, ask it, compare, edit, audit.
 
@@ -58,7 +48,7 @@ def command(
     from ..studio.serving import serve  # Starlette
 
     try:
-        serve(data, tuple(models or ()), port, browser, announce)
+        serve(data, tuple(models), port, browser, announce)
     except KeyboardInterrupt:
         pass  # the usual way to end it
     if not json:

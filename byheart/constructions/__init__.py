@@ -7,7 +7,7 @@ forms, the first is the default.
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ByheartError
 
@@ -59,15 +59,7 @@ class Constructions(Sequence["Construction"]):
     def __len__(self) -> int:
         return len(REGISTRY)
 
-    @overload
-    def __getitem__(self, index: int) -> "Construction": ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "tuple[Construction, ...]": ...
-
-    def __getitem__(self, index: int | slice) -> "Construction | tuple[Construction, ...]":
-        if isinstance(index, slice):
-            return tuple(map(construct, REGISTRY[index]))
+    def __getitem__(self, index: Any) -> Any:
         return construct(REGISTRY[index])
 
 

@@ -36,18 +36,17 @@ import numpy as np
 from ..data.targets import Floats, Targets
 from ..encoders.encoder import Encoder
 from ..errors import AssumptionError
-from ..gadgets.heads import decoder, features, last, rows
+from ..gadgets.heads import decoder, drawn, features, last, rows
 from ..gadgets.regression import Task, fit
 from ..machine.watch import Watch
 from ..softmax.decoder import Shape
 from ..theory.dana2024.capacity import theorem_1_approximate
 from .attention_only.goal import GAP, SHARE, allowed, encoder_of, reached
 from .attention_only.plan import Plan, make_plan
-from .attention_only.solve import drawn
 from .base import Built, fixed, option, within
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
-from .one_layer_smooth.solve import observed_in_float32
+from .one_layer_smooth import observed_in_float32
 
 EPSILON = 0.1
 MORE = "more `heads=...`, a smaller `epsilon=...`, "
@@ -113,7 +112,7 @@ class AttentionOnlyApproximate(AttentionDecoder):
         )
         largest = reached(network, targets)
         gap = gap if largest <= gap else allowed(largest, targets, self, MORE)
-        return within(gap, network, targets.kind, targets.vocabulary, 1, notes)
+        return within(gap, network, targets, 1, notes)
 
 
 def fewest_contexts(shares: Floats, epsilon: float | None) -> int:

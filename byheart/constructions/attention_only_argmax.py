@@ -24,25 +24,35 @@ Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T
              unembedding, W_O output matrix.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import encoders
-from ..data.targets import Floats, Targets
+from ..data.targets import Targets
 from ..errors import AssumptionError
-from ..gadgets.heads import Heads, decoder, draw, features, last, rows
+from ..gadgets.heads import (
+    FEW_DIMENSIONS,
+    SCALE,
+    SCALES,
+    decoder,
+    draw,
+    features,
+    last,
+    picked,
+    rows,
+)
 from ..gadgets.regression import Task, fit
 from ..machine.tables import plural
 from ..machine.watch import Watch
 from ..softmax.decoder import Decoder, Shape
 from .attention_only.goal import GAP, margins, reached, stretch
 from .attention_only.plan import Plan, make_plan
-from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
 from .base import Built, fixed, within
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
-from .one_layer_smooth.solve import observed_in_float32
+from .one_layer_smooth import observed_in_float32
 
 SOLVES = 8
 POWER = 1.5  # of a divergence, in what is minimised
@@ -73,71 +83,62 @@ class AttentionOnlyArgmax(AttentionDecoder):
         return make_plan(self.name, targets, self)
 
     def interpolate(self, targets: Targets, watch: Watch) -> Built:
-        found = self._plan(targets)
-        search = Search(found, self)
-        low, high, best, solves = 0, search.most, None, 0
+        plan, gap = self._plan(targets), self.gap or GAP
+        attempt, targets = fits(plan, gap, self.seed), plan.targets
+        low, high, best, solves = 0, plan.shape.heads, None, 0
         # bisection: `low` heads were too few, `high` were enough (or are all there are)
         while self.heads is None and high - low > 1 and solves < SOLVES:
             middle, solves = (low + high) // 2, solves + 1
-            network, likeliest = search.attempt(middle)
+            network, likeliest = attempt(middle)
             watch.note(
                 f"{middle} heads are {'too few' if network is None else 'enough'}: "
-                f"{likeliest:,} of {len(search.targets):,} labels are the likeliest"
+                f"{likeliest:,} of {len(targets):,} labels are the likeliest"
             )
             enough = network is not None
             low, high, best = (low, middle, network) if enough else (middle, high, best)
         if best is None:
-            best, likeliest = search.attempt(high)
+            best, likeliest = attempt(high)
             solves += 1
         if best is None:  # A3
             raise AssumptionError(
-                f"A3 fails: with {high} heads of dimension {search.shape.value_dimension}, "
-                f"{likeliest:,} of {len(search.targets):,} labels are the likeliest; use more "
+                f"A3 fails: with {high} heads of dimension {plan.shape.value_dimension}, "
+                f"{likeliest:,} of {len(targets):,} labels are the likeliest; use more "
                 "`heads=...`, or `method='attention-only'`."
             )
-        note = f"attention-only needs {found.needed} heads for as many contexts"
+        note = f"attention-only needs {plan.needed} heads for as many contexts"
         if self.heads is None:
             note = (
-                f"smallest H found: {high} for {plural(len(search.targets), 'context')} "
-                f"(attention-only: {search.most}), an upper bound on the heads needed"
+                f"smallest H found: {high} for {plural(len(targets), 'context')} "
+                f"(attention-only: {plan.shape.heads}), an upper bound on the heads needed"
             )
-        notes = (note, observed_in_float32(best, search.targets))
-        vocabulary = search.targets.vocabulary
-        return within(search.gap, best, targets.kind, vocabulary, solves, notes)
+        notes = (note, observed_in_float32(best, targets))
+        return within(gap, best, targets, solves, notes)
 
 
-class Search:
-    """One draw of heads, and fits that use the first of them."""
+def fits(plan: Plan, gap: float, seed: int) -> Callable[[int], tuple[Decoder | None, int]]:
+    """Decoders that use the first heads of one draw, by the number of heads."""
+    targets, shape, tokens = plan.targets, plan.shape, rows(plan.targets)
+    scales = SCALE if shape.dimension >= FEW_DIMENSIONS else SCALES
+    heads = draw(shape, np.random.default_rng(seed), scales)
+    columns, offset = features(heads, tokens), last(heads, tokens)
+    encoder = encoders.circle_encoder(targets, shape.dimension, START, seed)
+    unembedding, shares = encoder.unembedding, np.full(len(targets), 1 / len(targets))
 
-    def __init__(self, found: Plan, options: AttentionDecoder) -> None:
-        self.targets, self.gap = found.targets, options.gap or GAP
-        self.most = found.shape.heads
-        self.shape: Shape = found.shape
-        tokens, random = rows(found.targets), np.random.default_rng(options.seed)
-        scales = SCALE if found.shape.dimension >= FEW_DIMENSIONS else SCALES
-        self.heads: Heads = draw(found.shape, random, scales)
-        self.features: Floats = features(self.heads, tokens)
-        self.offset: Floats = last(self.heads, tokens)
-        self.encoder = encoders.circle_encoder(
-            found.targets, found.shape.dimension, START, options.seed
-        )
-
-    def attempt(self, count: int) -> tuple[Decoder | None, int]:
+    def attempt(count: int) -> tuple[Decoder | None, int]:
         """A decoder with the first heads, and how many of its labels are likeliest.
 
         None unless all are, and a run in doubles keeps the gap.
         """
-        size, unembedding = self.shape.value_dimension, self.encoder.unembedding
-        shares = np.full(len(self.targets), 1 / len(self.targets))
-        part = self.features[:, : count * size]
-        task = Task(part, self.offset, unembedding, self.targets, shares)
-        matrix = fit(task, self.encoder.embeddings, POWER, AIM).matrix
-        found = margins(unembedding, self.offset + part @ matrix, self.targets)
-        likeliest = int((found > 0).sum())
-        if likeliest < len(found):
+        part = columns[:, : count * shape.value_dimension]
+        task = Task(part, offset, unembedding, targets, shares)
+        matrix = fit(task, encoder.embeddings, POWER, AIM).matrix
+        margin = margins(unembedding, offset + part @ matrix, targets)
+        likeliest = int((margin > 0).sum())
+        if likeliest < len(margin):
             return None, likeliest
-        longer = unembedding * stretch(float(found.min()), self.shape.vocabulary, self.gap)
-        chosen = (self.heads.query[:count], self.heads.key[:count], self.heads.value[:count])
-        heads = Heads(self.heads.embedding, self.heads.positions, *chosen)
-        network = decoder(self.shape._replace(heads=count), heads, matrix.T, longer)
-        return network if reached(network, self.targets) <= self.gap else None, likeliest
+        longer = unembedding * stretch(float(margin.min()), shape.vocabulary, gap)
+        sizes, first = shape._replace(heads=count), picked(heads, np.arange(count))
+        network = decoder(sizes, first, matrix.T, longer)
+        return network if reached(network, targets) <= gap else None, likeliest
+
+    return attempt

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args, get_type_hints
 from ..claims.claim import Claim, Distributions, Labels, Words
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..data.targets import Word
+from ..data.targets import Targets
 from ..errors import OptionError
 from ..exact.network import Dyadic, Input, Layer, Network, Parameter, dyadic
 from ..machine.watch import Watch
@@ -20,20 +20,14 @@ from ..machine.watch import Watch
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a construction: the field that holds it has this as its metadata.
+    """One option of a construction: the field that holds it has this as its metadata."""
 
-    help     one sentence
-    metavar  how the command line names its value
-    choices  the words that it may be
-    least    the least number that it may be, `most` the largest; the least is excluded if `above`
-    """
-
-    help: str
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    above: bool = False
+    help: str  # one sentence
+    metavar: str | None = None  # how the command line names its value
+    choices: tuple[str, ...] = ()  # the words that it may be
+    least: float | None = None  # the least number that it may be
+    most: float | None = None  # the largest
+    above: bool = False  # whether the least is excluded
 
     def check(self, name: str, value: object) -> None:
         """ByheartError if the value is not one that the option takes; None is its default."""
@@ -66,18 +60,14 @@ def fixed(value: object) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A network, what it promises and what it reads.
-
-    tries      random draws that the search made
-    structure  of an editable network: what finds its structure again without a search
-    """
+    """A network, what it promises and what it reads."""
 
     network: Any  # a Network, a Decoder or a Checkpoint
     claim: Claim
     words: Words
-    tries: int
+    tries: int  # random draws that the search made
     notes: tuple[str, ...] = ()
-    structure: Mapping[str, Any] | None = None
+    structure: Mapping[str, Any] | None = None  # if editable: finds it again without a search
 
 
 def words_of(dataset: Dataset) -> Words:
@@ -86,15 +76,10 @@ def words_of(dataset: Dataset) -> Words:
 
 
 def within(
-    gap: float,
-    network: Any,
-    kind: str,
-    vocabulary: tuple[Word, ...],
-    tries: int,
-    notes: tuple[str, ...] = (),
+    gap: float, network: Any, targets: Targets, tries: int, notes: tuple[str, ...] = ()
 ) -> Built:
     """A decoder whose distributions are within the gap, and its tokens in the order of numbers."""
-    return Built(network, Distributions(gap), Words(kind, vocabulary), tries, notes)
+    return Built(network, Distributions(gap), Words(targets.kind, targets.vocabulary), tries, notes)
 
 
 def labels_of(dataset: Dataset, order: Iterable[int] | None = None) -> Labels:
@@ -105,16 +90,11 @@ def labels_of(dataset: Dataset, order: Iterable[int] | None = None) -> Labels:
 
 @dataclass(frozen=True)
 class Predicted:
-    """The size of a network, known before it is built.
+    """The size of a network, known before it is built."""
 
-    parameters  nonzero ones; of a decoder, all
-    depth       blocks between embedding and output
-    units       neurons and heads; None where they are not counted beforehand
-    """
-
-    parameters: int
-    depth: int
-    units: int | None = None
+    parameters: int  # nonzero ones; of a decoder, all
+    depth: int  # blocks between embedding and output
+    units: int | None = None  # neurons and heads; None where they are not counted beforehand
 
 
 Lanes = dict[int, Dyadic]  # nonzero lanes of one column
@@ -150,31 +130,19 @@ class Header:
 
 @dataclass(frozen=True)
 class Construction(ABC):
-    """One theorem that gives weights. Its fields are its options, as the user set them.
+    """One theorem that gives weights. Its fields are its options, as the user set them."""
 
-    name       what a user passes as method=...
-    claim      what its models promise
-    on_a_line  whether the neurons of its decoders switch at places on a line
-    form       "small" (ours) or "faithful" (the paper's), where there are both
-    last       whether the last token of a sequence counts apart from the multiset
-    every      whether the data has a label for every token; None: either will do
-    empty      whether a sequence may be empty
-    provable   contexts beyond which `compile` verifies a sample; None: always all of them
-    tokenizer  what splits text where the user names nothing; None: words
-    advice     what to do about two labels of one context, if not what the data suggests
-    stages     one sentence for each stage of its networks, by its name or (layer kind, name)
-    """
-
-    name: ClassVar[str]
-    claim: ClassVar[type[Claim]] = Labels
-    on_a_line: ClassVar[bool] = False
-    form: ClassVar[str | None] = None
-    last: ClassVar[bool] = True
-    every: ClassVar[bool | None] = False
-    empty: ClassVar[bool] = False
-    provable: ClassVar[int | None] = None
-    tokenizer: ClassVar[str | None] = None
-    advice: ClassVar[str | None] = None
+    name: ClassVar[str]  # what a user passes as method=...
+    claim: ClassVar[type[Claim]] = Labels  # what its models promise
+    on_a_line: ClassVar[bool] = False  # whether neurons of its decoders switch on a line
+    form: ClassVar[str | None] = None  # "small" (ours) or "faithful" (the paper's), if both
+    last: ClassVar[bool] = True  # whether the last token counts apart from the multiset
+    every: ClassVar[bool | None] = False  # whether every token has a label; None: either will do
+    empty: ClassVar[bool] = False  # whether a sequence may be empty
+    provable: ClassVar[int | None] = None  # `compile` verifies a sample beyond so many contexts
+    tokenizer: ClassVar[str | None] = None  # what splits text by default; None: words
+    advice: ClassVar[str | None] = None  # about two labels of one context; None: from the data
+    # one sentence for each stage of its networks, by its name or (layer kind, name)
     stages: ClassVar[Mapping[str | tuple[str, str], str]] = {}
 
     seed: int = 0
@@ -263,21 +231,14 @@ SECTIONS = ("Paper", "Statement", "Assumptions", "Guarantee", "Departures", "Not
 def parse_header(text: str) -> Header:
     """The sections of a theorem file's docstring (CONTRIBUTING.md shows the form)."""
     parts = re.split(rf"^({'|'.join(SECTIONS)})\s+", text, flags=re.MULTILINE)
-    found = {name: _joined(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
-    missing = [name for name in SECTIONS if name not in found]
+    paragraph = parts[0].strip().split("\n\n")[0]
+    summary, *texts = (" ".join(text.split()) for text in (paragraph, *parts[2::2]))
+    sections = dict(zip(parts[1::2], texts, strict=True))
+    missing = [name for name in SECTIONS if name not in sections]
     assert not missing, f"the header lacks {missing}"
-    paper, _, item = found["Paper"].partition(", ")
-    return Header(
-        _joined(parts[0].strip().partition("\n\n")[0]),
-        paper,
-        item,
-        found["Statement"],
-        re.sub("|".join(ASSUMPTIONS), lambda name: ASSUMPTIONS[name[0]], found["Assumptions"]),
-        found["Guarantee"],
-        found["Departures"],
-    )
-
-
-def _joined(text: str) -> str:
-    """Lines as one line."""
-    return " ".join(text.split())
+    paper, _, item = sections["Paper"].partition(", ")
+    shared = "|".join(ASSUMPTIONS)
+    assumptions = re.sub(shared, lambda name: ASSUMPTIONS[name[0]], sections["Assumptions"])
+    names = "Statement", "Guarantee", "Departures"
+    statement, guarantee, departures = (sections[name] for name in names)
+    return Header(summary, paper, item, statement, assumptions, guarantee, departures)

@@ -21,7 +21,7 @@ Notation     N points of dimension d.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,45 +31,18 @@ from numpy.typing import NDArray
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..exact.network import Layer, Linear, Number, Relu, matrix, vector
-from .keyed import Front, Hashed, Plan
+from .base import input_of
+from .keyed import Hashed, Parts
 
 Rows = list[tuple[tuple[Number, ...], Number, Number]]  # weights, bias, output weight of a unit
 
 
-@dataclass(frozen=True, eq=False)
-class Units:
-    """One hidden layer, and what is added to its sum."""
-
-    rows: Rows
-    constant: int
-    width: int
-
-    def hidden(self) -> Relu:
-        count = len(self.rows)
-        weights = {(i, c): w for i, (row, _, _) in enumerate(self.rows) for c, w in enumerate(row)}
-        biases = vector({i: bias for i, (_, bias, _) in enumerate(self.rows)}, count)
-        return Relu(matrix(count, self.width, weights), biases, "slabs")
-
-    def layers(self) -> Iterator[Layer]:
-        yield self.hidden()
-        out = {(0, i): weight for i, (_, _, weight) in enumerate(self.rows)}
-        yield Linear(matrix(1, len(self.rows), out), vector({0: self.constant}, 1), "output")
-
-    @property
-    def inside(self) -> int:
-        return sum(x != 0 for row, bias, _ in self.rows for x in (*row, bias))
-
-    @property
-    def parameters(self) -> int:
-        return self.inside + len(self.rows) + (self.constant != 0)
-
-    @property
-    def depth(self) -> int:
-        return 1
-
-    @property
-    def units(self) -> int:
-        return len(self.rows)
+def hidden_layer(rows: Rows) -> Relu:
+    """One unit for each row."""
+    count, width = len(rows), len(rows[0][0])
+    weights = {(i, c): w for i, (row, _, _) in enumerate(rows) for c, w in enumerate(row)}
+    biases = vector({i: bias for i, (_, bias, _) in enumerate(rows)}, count)
+    return Relu(matrix(count, width, weights), biases, "slabs")
 
 
 @dataclass(frozen=True)
@@ -78,27 +51,32 @@ class Slabs(Hashed):
 
     stages = {**Hashed.stages, "slabs": "Units that are 0 at all points but those on one plane."}
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterable[Layer]:
         return self.cover(np.array(keys, np.int64)[:, None], np.array(labels), classes)
 
     @abstractmethod
-    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Plan:
-        """How whole points get their labels."""
+    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Iterable[Layer]:
+        """From whole points to their labels."""
 
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         if dataset.length > 1:
             return super().parts(dataset, contexts)
-        from .keys import single_points
+        from .retrieval.problem import sums_of  # numba is slow to import
 
-        read = single_points(dataset, contexts)
-        return read, self.cover(read.points, read.labels, len(dataset.label_names))
+        spec = input_of(dataset, False)
+        seen, sums = sums_of(dataset, contexts, spec)
+        points, d = seen.vectors[sums.own], seen.vectors.shape[1]
+        scale = matrix(d, d, {(i, i): 1 << -seen.exponent for i in range(d)})
+        labels = dataset.labels[contexts.first].astype(np.int64)
+        plan = self.cover(points, labels, len(dataset.label_names))
+        return spec, 1, (Linear(scale, vector({}, d), "embed"), *plan)
 
 
 @dataclass(frozen=True)
 class Baum(Slabs):
     name = "baum1988"
 
-    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Units:
+    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Iterable[Layer]:
         from ..gadgets.planes import planes
 
         common = int(np.bincount(labels, minlength=classes).argmax())
@@ -109,4 +87,6 @@ class Baum(Slabs):
                 for shift, weight in ((1, 1), (0, -2), (-1, 1)):
                     out = Fraction(weight * (label - common))
                     rows.append((plane.weights, shift - plane.value, out))
-        return Units(rows, common, points.shape[1])
+        weights = {(0, i): weight for i, (_, _, weight) in enumerate(rows)}
+        output = Linear(matrix(1, len(rows), weights), vector({0: common}, 1), "output")
+        return [hidden_layer(rows), output]

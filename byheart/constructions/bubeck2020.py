@@ -29,46 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.network import Layer, Linear, Relu, matrix, vector
-from .baum1988 import Rows, Slabs, Units
+from .baum1988 import Rows, Slabs, hidden_layer
 
 FEW = 4096  # points; beyond, a bound of |z| stands for its largest value
-
-
-@dataclass(frozen=True, eq=False)
-class Rounded:
-    """Units whose sum is within 1/4 of the label, and steps that round it."""
-
-    slabs: Units
-    classes: int
-
-    @property
-    def width(self) -> int:
-        return self.slabs.width
-
-    def layers(self) -> Iterator[Layer]:
-        yield self.slabs.hidden()
-        rows = self.slabs.rows
-        added = {(0, i): weight for i, (_, _, weight) in enumerate(rows)}
-        yield Relu(matrix(1, len(rows), added), vector({0: Fraction(1, 4)}, 1), "sum")
-        # relu(2 z - 2 c + 1) - relu(2 z - 2 c) is 0 for z <= c - 1/2 and 1 for z >= c
-        steps = [shift - 2 * c for c in range(1, self.classes) for shift in (1, 0)]
-        doubled = matrix(len(steps), 1, {(i, 0): 2 for i in range(len(steps))})
-        yield Relu(doubled, vector(dict(enumerate(steps)), len(steps)), "round")
-        out = {(0, i): 1 - 2 * (i % 2) for i in range(len(steps))}
-        yield Linear(matrix(1, len(steps), out), vector({}, 1), "output")
-
-    @property
-    def parameters(self) -> int:
-        return self.slabs.inside + len(self.slabs.rows) + 1 + 6 * (self.classes - 1)
-
-    @property
-    def depth(self) -> int:
-        return 3
-
-    @property
-    def units(self) -> int:
-        """Those of the slabs, one that adds them up, two per step of rounding."""
-        return len(self.slabs.rows) + 1 + 2 * (self.classes - 1)
 
 
 @dataclass(frozen=True)
@@ -81,7 +44,7 @@ class Bubeck(Slabs):
         "round": "Steps round the sum to the number of the label.",
     }
 
-    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Rounded:
+    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Iterator[Layer]:
         from ..gadgets.planes import planes
 
         rows: Rows = []
@@ -101,7 +64,15 @@ class Bubeck(Slabs):
                 )
                 bias = Fraction(shift, 2) - plane.value + Fraction(tilt * w, 1 << q)
                 rows.append((weights, bias, Fraction(sign << q, 1 << grain)))
-        return Rounded(Units(rows, 0, d), classes)
+        yield hidden_layer(rows)
+        added = {(0, i): weight for i, (_, _, weight) in enumerate(rows)}
+        yield Relu(matrix(1, len(rows), added), vector({0: Fraction(1, 4)}, 1), "sum")
+        # relu(2 z - 2 c + 1) - relu(2 z - 2 c) is 0 for z <= c - 1/2 and 1 for z >= c
+        steps = [shift - 2 * c for c in range(1, classes) for shift in (1, 0)]
+        doubled = matrix(len(steps), 1, {(i, 0): 2 for i in range(len(steps))})
+        yield Relu(doubled, vector(dict(enumerate(steps)), len(steps)), "round")
+        out = {(0, i): 1 - 2 * (i % 2) for i in range(len(steps))}
+        yield Linear(matrix(1, len(steps), out), vector({}, 1), "output")
 
 
 def _fitted(points: NDArray, labels: list[int], grain: int) -> tuple[list[int], int]:

@@ -21,12 +21,22 @@ Notation     N multisets, phi and rho the two networks.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
+from ..exact.network import Input, Network, Sum
+from ..gadgets.key_values import lookup, table
+from ..gadgets.multisets import identified
+from ..gadgets.projection import project
+from ..gadgets.relu_layers import Step, relu_layers, row
 from ..machine.watch import Watch
+from ..theory.kajitsuka2025.sizes import deep_sets_size, largest_value, sum_key_bits, token_key_bits
 from .base import Built, Predicted, fixed
-from .families import Extraction
+from .bit_extraction import Extraction
+from .bit_extraction.known import known_multisets
+from .bit_extraction.transformer import built, embed, label_bits, output, predicted, token_table
 from .retrieval import Retrieval
 
 
@@ -42,6 +52,13 @@ class SmallDeepSet(Retrieval):
 
 @dataclass(frozen=True)
 class FaithfulDeepSet(Extraction):
+    """Theorem D.1: phi on every element, their sum, rho on it (eq. (112)).
+
+    Departures   D1  Lemma B.3 is used with random integers (see bit_extraction, D1).
+                 D2  The empty multiset has the sum 0. Lemma C.1 wants keys from 2 on, so Stage I of
+                     rho shifts: its bias is not 0.
+    """
+
     name = "deep-sets"
     form = "faithful"
     last = False
@@ -50,11 +67,25 @@ class FaithfulDeepSet(Extraction):
     attention: str = fixed("sum")
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
-        from .bit_extraction import multisets
-
-        return multisets.build(dataset, contexts, self)
+        seen = known_multisets(dataset, contexts, self.separation)
+        (N, M), d, random = seen.rows.shape, seen.points.shape[1], Random(self.seed)
+        tokens = project(seen.points, seen.exponent, N * M, seen.separation, random)
+        largest = largest_value(N, N)
+        chosen, phi = identified(seen.rows, largest, random)
+        sums = phi[seen.rows].sum(axis=1).astype(object)
+        ids = project(sums[:, None], 0, N, Fraction(1), random)  # eq. (119)
+        key_bits = token_key_bits(N * M, d, seen.radius, seen.separation)
+        first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
+        second = table(ids.keys(), seen.labels, sum_key_bits(N, M), label_bits(dataset))
+        stage = Step("project", (row("x", {"phi": ids.weights[0]}, ids.bias),))
+        part = relu_layers(["x"], lookup("x", first, "phi"))
+        end = relu_layers(["phi"], [stage, *lookup("x", second, "label")])
+        network = Network(Input(d, M, False, None), (embed(tokens), *part, Sum(), *end, output()))
+        return built(network, dataset, tokens.tries + ids.tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        from .bit_extraction import multisets
-
-        return multisets.predict(dataset, contexts, self)
+        seen = known_multisets(dataset, contexts, self.separation)
+        (N, M), d = seen.rows.shape, seen.points.shape[1]
+        labels, marked = len(dataset.label_names), len(seen.marked)
+        size = deep_sets_size(N, M, d, labels, seen.radius, seen.separation, marked)
+        return predicted(size, d + 1)

@@ -21,13 +21,24 @@ Notation     N sequences, omega ids.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+
+import numpy as np
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..errors import AssumptionError
+from ..exact.network import Embedding, Network, matrix, vector
+from ..gadgets.key_values import lookup, table
+from ..gadgets.multisets import identified
+from ..gadgets.projection import Projection, project
 from ..machine.watch import Watch
-from .base import Built, Predicted, fixed
-from .families import Extraction
+from ..theory.kajitsuka2025.sizes import embedded_key_bits, embedding_size, largest_value
+from .base import Built, Predicted, fixed, input_of
+from .bit_extraction import Extraction
+from .bit_extraction.known import Known, known_columns
+from .bit_extraction.transformer import built, context_points, label_bits, predicted, rest
 from .retrieval import Retrieval
 
 MOST = 1 << 20  # columns of the matrix, with one for padding
@@ -62,19 +73,46 @@ class SmallEmbedding(Retrieval):
 
 @dataclass(frozen=True)
 class FaithfulEmbedding(Extraction):
+    """Theorem E.1: an embedding matrix in place of F_1 (eq. (132)).
+
+    Departures   D1  The theorem's R contains r and delta, which ids do not have: both are 1.
+                 D2  Eq. (132) lacks its right-hand side, the label.
+                 D3  W_O is n and the third lane the sum (see bit_extraction, D9).
+                 D4  Positions are refused: eq. (135) gives an id one column, whatever its place.
+    """
+
     name = "embedding"
     form = "faithful"
     positions: bool | None = fixed(False)
     separation: float | None = fixed(None)
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
-        from .bit_extraction import ids
-
-        check_ids(dataset)
-        return ids.build(dataset, contexts, self)
+        seen, ids, omega = embedded(dataset, contexts)
+        spec = input_of(dataset, positions=False)
+        random, N, n = Random(self.seed), len(contexts), spec.length
+        _, phi = identified(seen.rows, largest_value(N, min(omega, N)), random)
+        same = Projection((Fraction(1),), 0, np.array(ids, dtype=object), 0, 0)  # F(x) = x
+        places = project(*context_points(seen, same, phi), N, Fraction(1), random)
+        columns = {(0, x): int(phi[i]) for i, x in enumerate(ids)}  # eq. (135)
+        columns |= {(1, x): x for x in ids}
+        embedding = Embedding(matrix(3, omega, columns), vector({}, 3))
+        key_bits = embedded_key_bits(N, n, omega)
+        second = table(places.keys(), seen.labels, key_bits, label_bits(dataset))
+        end = rest(n, self.attention, places, lookup("x", second, "label"))
+        return built(Network(spec, (embedding, *end), dataset.every), dataset, places.tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        from .bit_extraction import ids
+        """The matrix holds the values of marked tokens, and ids that are not 0."""
+        seen, ids, columns = embedded(dataset, contexts)
+        labels = len(dataset.label_names)
+        size = embedding_size(len(contexts), seen.rows.shape[1], columns, labels)
+        return predicted(size, len(seen.marked) + sum(map(bool, ids)))
 
-        check_ids(dataset)
-        return ids.predict(dataset, contexts, self)
+
+def embedded(dataset: Dataset, contexts: Contexts) -> tuple[Known, list[int], int]:
+    """The known points, their ids, and the columns of the matrix; padding is an id too."""
+    check_ids(dataset)
+    spec = input_of(dataset, positions=False)
+    seen = known_columns(dataset, contexts, spec, None)
+    ids = [int(x) for x in seen.points[:, 0]]
+    return seen, ids, max(*ids, *(int(x.fraction) for x in spec.padding or ())) + 1

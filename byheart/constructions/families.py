@@ -1,7 +1,7 @@
 """The options that the constructions of one family share, each written once.
 
 Labelled         stores a label per context      positions, attention
-  Extraction     after bit-extraction            separation
+  Extraction     after bit-extraction (bit_extraction/)
   Retrieval      after hash-fold-retrieve (retrieval/)
   Keyed          after related work (keyed.py)
 Interpolation    stores next-token distributions dimension, heads, head_dimension, gap
@@ -19,7 +19,6 @@ from ..claims.claim import Distributions
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets, targets
-from ..exact.network import Layer, Relu
 from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
 from ..machine.watch import Watch
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
@@ -59,43 +58,6 @@ class Labelled(Construction):
     attention: str = option(
         "uniform", "Attention: uniform, or hard with equal scores.", choices=("uniform", "hard")
     )
-
-
-@dataclass(frozen=True)
-class Extraction(Labelled):
-    """The paper's own constructions (bit-extraction)."""
-
-    provable = 10_000
-    stages = {
-        **Labelled.stages,
-        "select": "Finds the group of the key and fetches the group's two long numbers.",
-        "read": "Tent maps read keys and values out of the two numbers, bit by bit.",
-        "compare": "Each key read is compared; the value of an equal one is kept.",
-        "project": "A projection turns the column into one scalar, the context id.",
-    }
-
-    separation: float | None = option(
-        None,
-        "Refuse data whose tokens are closer than this.",
-        metavar="DISTANCE",
-        least=0.0,
-        above=True,
-    )
-
-    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
-        from .bit_extraction import transformer
-
-        return transformer.build(dataset, contexts, self)
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
-        from .bit_extraction import transformer
-
-        return transformer.predict(dataset, contexts, self)
-
-    def traced_stage(self, layer: Layer) -> str:
-        """Bits are read and keys compared in turns: they are shown as one stage."""
-        reads = isinstance(layer, Relu) and layer.stage == "compare"
-        return "read" if reads else super().traced_stage(layer)
 
 
 @dataclass(frozen=True)

@@ -7,45 +7,16 @@ Keyed     labels from one whole number per context, its key
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..exact.network import Input, Layer, Network
-from ..machine.watch import Watch
+from ..machine.watch import SILENT, Watch
 from .base import Built, Predicted, input_of, labels_of, words_of
 from .families import Labelled
 from .retrieval.network import constant
 
-
-class Front(Protocol):
-    """From sequences to keys: the layers before a plan, and their counts."""
-
-    @property
-    def spec(self) -> Input: ...
-    @property
-    def tries(self) -> int: ...
-    @property
-    def parameters(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def units(self) -> int: ...  # neurons and heads
-    def layers(self, width: int) -> Iterable[Layer]: ...  # of a stream with this many lanes
-
-
-class Plan(Protocol):
-    """From keys to labels: the layers behind a front, output included, and their counts."""
-
-    @property
-    def width(self) -> int: ...  # lanes that it reads; the key is in lane 0, the others are 0
-    @property
-    def parameters(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def units(self) -> int | None: ...  # neurons
-    def layers(self) -> Iterable[Layer]: ...
+Parts = tuple[Input, int, Iterable[Layer]]  # the input, random draws that were made, all layers
 
 
 @dataclass(frozen=True)
@@ -59,24 +30,28 @@ class Keyed(Labelled):
     }
 
     @abstractmethod
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
-        """What makes the keys, and what makes labels of them; there are at least two labels."""
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
+        """The network of data with at least two labels."""
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return constant
-        front, plan = self.parts(dataset, contexts)
-        network = Network(front.spec, (*front.layers(plan.width), *plan.layers()))
-        return Built(network, labels_of(dataset), words_of(dataset), front.tries)
+        labels = set(dataset.labels[contexts.first].tolist())
+        if len(labels) == 1:
+            spec = input_of(dataset, bool(self.positions))
+            others = [i for i in range(len(dataset.label_names)) if i not in labels]
+            network = constant(spec, self.attention, False, dataset)
+            return Built(network, labels_of(dataset, (*labels, *others)), words_of(dataset), 0)
+        spec, tries, layers = self.parts(dataset, contexts)
+        return Built(Network(spec, tuple(layers)), labels_of(dataset), words_of(dataset), tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return size_of(constant)
-        front, plan = self.parts(dataset, contexts)
-        units = None if plan.units is None else front.units + plan.units
-        return Predicted(front.parameters + plan.parameters, front.depth + plan.depth, units)
+        """The size of the network that is built: the search for keys takes most of the time.
+
+        Units of bit extraction are not counted, as for the method of that name.
+        """
+        network = self.build(dataset, contexts, SILENT).network
+        extracts = any(layer.stage == "compare" for layer in network.layers)
+        units = None if extracts else network.units
+        return Predicted(network.counts()[0]["nonzero"], network.depth, units)
 
 
 @dataclass(frozen=True)
@@ -84,29 +59,14 @@ class Hashed(Keyed):
     """The key is a hash of the tokens, found by a search (keys.py)."""
 
     @abstractmethod
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
-        """How different keys, from 0 on, get their labels."""
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterable[Layer]:
+        """From different keys, from 0 on, to labels: the layers behind lane 0, output included."""
 
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         from .keys import reading
 
         read = reading(dataset, contexts, bool(self.positions), self.attention, self.seed)
-        labels = read.labels.tolist()
-        return read, self.plan(read.keys.tolist(), labels, len(dataset.label_names))
-
-
-def one_label(dataset: Dataset, contexts: Contexts, options: Labelled) -> Built | None:
-    """A network whose output is constant, if all contexts have one label."""
-    labels = set(dataset.labels[contexts.first].tolist())
-    if len(labels) > 1:
-        return None
-    spec = input_of(dataset, bool(options.positions))
-    others = [i for i in range(len(dataset.label_names)) if i not in labels]
-    network = constant(spec, options.attention, False, dataset)
-    return Built(network, labels_of(dataset, (*labels, *others)), words_of(dataset), 0)
-
-
-def size_of(built: Built) -> Predicted:
-    """The size of a network that was built, because that is as quick."""
-    network = built.network
-    return Predicted(network.counts()[0]["nonzero"], network.depth, network.units)
+        labels, classes = read.labels.tolist(), len(dataset.label_names)
+        plan = tuple(self.plan(read.keys.tolist(), labels, classes))
+        width = next(iter(plan[0].tensors.values())).columns  # the lanes that it reads
+        return read.spec, read.tries, (*read.layers(width), *plan)

@@ -14,7 +14,6 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,20 +36,14 @@ DRAWS = 24  # of weights before they may be longer
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a network reads, and the whole number, from 0 on, that it makes of each context.
-
-    grain   keys were found for the input's coordinates times this power of two
-    mixing  where columns meet: "uniform" or "hard"; "none" for single tokens
-    keys    [contexts] different ones
-    labels  [contexts]
-    """
+    """What a network reads, and the whole number, from 0 on, that it makes of each context."""
 
     spec: Input
-    grain: int
+    grain: int  # keys were found for the input's coordinates times this power of two
     hashed: Hash
-    mixing: str
-    keys: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    mixing: str  # where columns meet: "uniform" or "hard"; "none" for single tokens
+    keys: NDArray[np.int64]  # [contexts] different ones
+    labels: NDArray[np.int64]  # [contexts]
     tries: int
 
     def layers(self, width: int) -> Iterator[Layer]:
@@ -66,23 +59,6 @@ class Reading:
         yield from (feed_forward(block, lanes) for block in blocks)
         if self.mixing != "none":
             yield from mixing_layers(self.mixing, self.spec, width, 0)
-
-    @property
-    def parameters(self) -> int:
-        """Nonzero ones: E_in, three per fold, two of attention."""
-        hashed, folds = self.hashed, len(self.hashed.token_thresholds)
-        first = sum(w != 0 for w in hashed.weights)
-        first += hashed.bias != (0 if folds else hashed.offset)
-        return first + 3 * folds + (folds > 0 and hashed.offset != 0) + 2 * (self.mixing != "none")
-
-    @property
-    def depth(self) -> int:
-        return len(self.hashed.token_thresholds) + (self.mixing != "none")
-
-    @property
-    def units(self) -> int:
-        """A neuron per fold, and a head."""
-        return self.depth
 
 
 def reading(
@@ -117,36 +93,6 @@ def reading(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Single tokens as whole points: [contexts, d], the coordinates times `grain`."""
-
-    spec: Input
-    grain: int
-    points: NDArray
-    labels: NDArray[np.int64]
-    tries: ClassVar[int] = 1
-    depth: ClassVar[int] = 0
-    units: ClassVar[int] = 0
-
-    @property
-    def parameters(self) -> int:
-        return self.points.shape[1]
-
-    def layers(self, width: int) -> Iterator[Layer]:
-        """The points themselves, in as many lanes."""
-        weights = {(i, i): self.grain for i in range(width)}
-        yield Linear(matrix(width, width, weights), vector({}, width), "embed")
-
-
-def single_points(dataset: Dataset, contexts: Contexts) -> Points:
-    """The vectors of sequences that are one token long."""
-    spec = input_of(dataset, False)
-    seen, sums = sums_of(dataset, contexts, spec)
-    labels = dataset.labels[contexts.first].astype(np.int64)
-    return Points(spec, 1 << -seen.exponent, seen.vectors[sums.own], labels)
-
-
 def _line(points: NDArray[np.int64], pick: random.Random) -> tuple[Hash, int]:
     """Small whole weights whose products with the points differ, from 0 on."""
     count, d = points.shape
@@ -166,30 +112,20 @@ def _line(points: NDArray[np.int64], pick: random.Random) -> tuple[Hash, int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """The numbers of the columns of every context, its own (last) column last.
-
-    weights, bias  of E_in, for the coordinates times `grain`
-    rows           [contexts, columns] Python integers
-    """
+    """The numbers of the columns of every context, its own (last) column last."""
 
     spec: Input
     grain: int
-    weights: tuple[int, ...]
-    bias: int
-    rows: NDArray
+    weights: tuple[int, ...]  # of E_in, for the coordinates times `grain`
+    bias: int  # of E_in
+    rows: NDArray  # [contexts, columns] Python integers
     labels: NDArray[np.int64]
 
     def embed(self, width: int) -> Linear:
         """E_in: the number in lane 0, the other lanes 0."""
         weights = {(0, i): w * self.grain for i, w in enumerate(self.weights)}
-        spec = self.spec
-        return Linear(
-            matrix(width, spec.coordinates, weights), vector({0: self.bias}, width), "embed"
-        )
-
-    @property
-    def parameters(self) -> int:
-        return sum(w != 0 for w in self.weights) + (self.bias != 0)
+        embedding = matrix(width, self.spec.coordinates, weights)
+        return Linear(embedding, vector({0: self.bias}, width), "embed")
 
 
 def numbered(dataset: Dataset, contexts: Contexts, positions: bool, seed: int) -> Numbered:

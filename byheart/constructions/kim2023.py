@@ -23,87 +23,49 @@ Departures   D1  The paper's text was not at hand: the proof is ours. With z who
 Notation     N sequences, n length, M at least the largest token number.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..exact.network import HardAttention, Input, Layer, Number, matrix
+from ..exact.network import Layer, Number
+from ..gadgets.attention_neurons import hard_attention
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import switches
 from .base import fixed
-from .families import Extraction
-from .keyed import Keyed, Plan
+from .bit_extraction import Extraction
+from .keyed import Keyed, Parts
 from .vardi2022 import looked_up
 
 if TYPE_CHECKING:
     from .keys import Numbered
 
 LANES = {"z": 0, "own": 1, "one": 2, "m": 3, "s": 4}
-Form = Mapping[int, Number]
-Head = tuple[Form, Form, Form, Form]
 
 
-def heads_of(width: int, *heads: Head) -> HardAttention:
-    """Heads of dimension 1: query, key, value and what they write, each as weights by lane."""
-    count = len(heads)
-    sides = [
-        {(i, lane): w for i, head in enumerate(heads) for lane, w in head[side].items()}
-        for side in range(3)
-    ]
-    written = {(lane, i): w for i, head in enumerate(heads) for lane, w in head[3].items()}
-    query, key, value = (matrix(count, width, side) for side in sides)
-    return HardAttention(query, key, value, matrix(width, count, written), count)
+def sorting(read: "Numbered", weights: Sequence[int]) -> Iterator[Layer]:
+    """The rounds: lane s <- the sum of the tokens in decreasing order, times these weights."""
+    z, own, one, m, s = LANES.values()
+    largest = 1 << int(read.rows.max()).bit_length()  # M
+    yield read.embed(len(LANES))
+    copy = Block("copy", [({"z": 1}, 0)], [("own", 0, 1)], {"one": 1})
+    yield feed_forward(copy, LANES)
+    for i, weight in enumerate(weights):
+        yield hard_attention(len(LANES), [([{one: 1}], [{z: 1}], {z: 1}, {m: 1})])
+        units: list = [({"m": 1}, 0)]
+        writes: list = [("s", 0, weight)]
+        if i < len(weights) - 1:
+            units.append(({"z": 1 + largest, "m": -largest}, 0))  # D1
+            writes += [("m", 0, -1), ("z", 1, -1)]
+        yield feed_forward(Block("sort", units, writes), LANES)
 
 
-@dataclass(frozen=True)
-class Sorted:
-    """The rounds: weights of the sorted tokens and of the own one, and the keys that they make."""
-
-    read: "Numbered"
-    weights: tuple[int, ...]
-    keys: list[int]
-    tries: ClassVar[int] = 1
-
-    @property
-    def spec(self) -> Input:
-        return self.read.spec
-
-    def layers(self, width: int) -> Iterator[Layer]:
-        *ranks, _ = self.weights
-        largest = 1 << int(self.read.rows.max()).bit_length()  # M
-        yield self.read.embed(width)
-        copy = Block("copy", [({"z": 1}, 0)], [("own", 0, 1)], {"one": 1})
-        yield feed_forward(copy, LANES)
-        for i, weight in enumerate(ranks):
-            yield heads_of(width, ({2: 1}, {0: 1}, {0: 1}, {3: 1}))
-            units: list = [({"m": 1}, 0)]
-            writes: list = [("s", 0, weight)]
-            if i < len(ranks) - 1:
-                units.append(({"z": 1 + largest, "m": -largest}, 0))  # D1
-                writes += [("m", 0, -1), ("z", 1, -1)]
-            yield feed_forward(Block("sort", units, writes), LANES)
-
-    @property
-    def parameters(self) -> int:
-        return self.read.parameters + 3 + 10 * (len(self.weights) - 1) - 4
-
-    @property
-    def depth(self) -> int:
-        return 1 + 2 * (len(self.weights) - 1)
-
-    @property
-    def units(self) -> int:
-        """One that copies, then a head and two neurons per round, one in the last."""
-        return 3 * (len(self.weights) - 1)
-
-
-def sorted_keys(read: "Numbered", seed: int) -> Sorted:
-    """Small weights for which the keys of all contexts differ."""
+def sorted_keys(read: "Numbered", seed: int) -> tuple[list[int], list[int]]:
+    """Small weights, of the sorted tokens and the own one, for which all keys differ; the keys."""
     rows = np.sort(read.rows, axis=1)[:, ::-1]
     for i in range(1, rows.shape[1]):  # the padding leaves together
         rows[:, i:][(rows[:, i:] == rows[:, [i - 1]]) & (rows[:, [i - 1]] > 0)] = 0
@@ -117,7 +79,7 @@ def sorted_keys(read: "Numbered", seed: int) -> Sorted:
         dtype = np.dtype(np.int64 if short else object)
         keys = numbers.astype(dtype) @ np.array(weights, dtype)
         if len(np.unique(keys)) == len(keys):
-            return Sorted(read, tuple(weights), [int(key) for key in keys])
+            return weights, [int(key) for key in keys]
         size = size * 1.02 + 0.2
 
 
@@ -134,18 +96,20 @@ class SmallKim(Keyed):
 
     attention: str = fixed("hard")
 
-    def retrieval(self, found: Sorted, classes: int) -> Plan:
+    def plan(
+        self, keys: list[int], labels: list[int], classes: int, terms: Mapping[int, Number]
+    ) -> Iterable[Layer]:
         """From the key, a sum of lanes, to the label."""
-        labels = found.read.labels.tolist()
-        terms = {LANES["s"]: 1, LANES["own"]: found.weights[-1]}
-        return switches(found.keys, labels, True, terms, width=len(LANES))
+        return switches(keys, labels, True, terms, len(LANES))
 
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Sorted, Plan]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         from .keys import numbered
 
         read = numbered(dataset, contexts, bool(self.positions), self.seed)
-        found = sorted_keys(read, self.seed)
-        return found, self.retrieval(found, len(dataset.label_names))
+        weights, keys = sorted_keys(read, self.seed)
+        terms = {LANES["s"]: 1, LANES["own"]: weights[-1]}
+        plan = self.plan(keys, read.labels.tolist(), len(dataset.label_names), terms)
+        return read.spec, 1, (*sorting(read, weights[:-1]), *plan)
 
 
 @dataclass(frozen=True)
@@ -154,7 +118,7 @@ class FaithfulKim(SmallKim):
     provable = Extraction.provable
     stages = {**Extraction.stages, **SmallKim.stages, "key": "Keys become 2 apart."}
 
-    def retrieval(self, found: Sorted, classes: int) -> Plan:
-        terms = {LANES["s"]: 1, LANES["own"]: found.weights[-1]}
-        labels = found.read.labels.tolist()
-        return looked_up(found.keys, labels, classes, terms=terms, width=len(LANES))
+    def plan(
+        self, keys: list[int], labels: list[int], classes: int, terms: Mapping[int, Number]
+    ) -> Iterable[Layer]:
+        return looked_up(keys, labels, classes, 0, terms, len(LANES))

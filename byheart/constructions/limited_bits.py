@@ -39,7 +39,7 @@ from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..machine.watch import Watch
 from .base import Built, fixed, option
-from .families import Extraction
+from .bit_extraction import Extraction
 from .retrieval import Retrieval
 
 BITS = 64

@@ -97,8 +97,7 @@ class OneLayer(NeuronDecoder):
             "output.weight": neurons.output,
         }
         notes = (f"distance of the two nearest contexts, relative: {line.distance:.3g}",)
-        network = Decoder(shape, tensors)
-        return within(gap, network, targets.kind, targets.vocabulary, line.tries, notes)
+        return within(gap, Decoder(shape, tensors), targets, line.tries, notes)
 
 
 def unordered(targets: Targets) -> Targets:
@@ -148,19 +147,17 @@ def _neurons(
     """
     if shape.activation == "gelu":
         from ..gadgets.ramps import ramps
-        from ..softmax.enclose.scalar import (
+        from ..softmax.enclose.scalar import (  # numba and flint are slow to import
             enclosures,
             reduce,
-        )  # numba and flint are slow to import
+        )
 
         scalars = reduce(shape, line.tensors)
         assert scalars is not None, "the vectors are not on a line"
         balls = enclosures(scalars, targets, DIGITS)
         x = np.array([float(ball) for ball in balls])
-        rest = np.array(
-            [float(ball - value) for ball, value in zip(balls, x.tolist(), strict=True)]
-        )
-        return ramps(x[order], rest[order], logits, shape.vocabulary)
+        rest = [float(ball - value) for ball, value in zip(balls, x.tolist(), strict=True)]
+        return ramps(x[order], np.array(rest)[order], logits, shape.vocabulary)
     x = line.x[order]
     neurons = staircase(x, logits, shape.vocabulary, shape.activation)
 

@@ -23,10 +23,10 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
              dimensions, m neurons, V output matrix.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..data.targets import Targets
 from ..errors import AssumptionError
@@ -38,17 +38,8 @@ from ..softmax.doubles import activation, divergences
 from .base import Built, within
 from .families import NeuronDecoder, gap, size
 from .one_layer import check_vocabulary
-from .one_layer_smooth.draw import (
-    DIMENSION,
-    Points,
-    Tensors,
-    check_dimension,
-    neurons,
-    points,
-)
+from .one_layer_smooth import DIMENSION, Matrix, check_dimension, neurons, points
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 GAP = 1e-3
 SOLVES, STEPS = 8, 300
 POWER = 1.5  # of a divergence, in what is minimised
@@ -87,24 +78,25 @@ class OneLayerNarrow(NeuronDecoder):
 
     def interpolate(self, targets: Targets, watch: Watch) -> Built:
         shape = self._largest(targets)
-        search = Search(targets, shape, self.gap or GAP, np.random.default_rng(self.seed))
+        gap = self.gap or GAP
+        fit = fits(targets, shape, gap, np.random.default_rng(self.seed))
         low, high, best, solves = 0, shape.neurons, None, 0
         # bisection: `low` neurons were too few, `high` were enough (or are all there are)
         while self.neurons is None and high - low > 1 and solves < SOLVES:
             middle, solves = (low + high) // 2, solves + 1
-            decoder, worst = search.fit(middle)
-            enough = worst <= search.gap
+            decoder, worst = fit(middle)
+            enough = worst <= gap
             watch.note(
                 f"{middle} neurons are {'enough' if enough else 'too few'}: the largest divergence "
                 f"is {worst:.2g} nats"
             )
             low, high, best = (low, middle, decoder) if enough else (middle, high, best)
         if best is None:
-            best, worst = search.fit(high)
-            if not worst <= search.gap:  # A4
+            best, worst = fit(high)
+            if not worst <= gap:  # A4
                 raise AssumptionError(
                     f"A4 fails: with {high} neurons the largest divergence reached is {worst:.2g} "
-                    f"nats, above the gap of {search.gap:g}; use more `neurons=...`, a larger "
+                    f"nats, above the gap of {gap:g}; use more `neurons=...`, a larger "
                     "`gap=...` or `method='one-layer-smooth'`."
                 )
         note = f"largest divergence reached: {worst:.2g} nats"
@@ -113,24 +105,19 @@ class OneLayerNarrow(NeuronDecoder):
                 f"smallest m found: {high} for {plural(len(targets), 'context')}, an upper bound "
                 f"on the neurons needed ({low} were too few for this draw in {STEPS} steps)"
             )
-        solves, vocabulary = max(1, solves), targets.vocabulary
-        return within(search.gap, best, targets.kind, vocabulary, solves, (note,))
+        return within(gap, best, targets, max(1, solves), (note,))
 
 
-class Search:
-    """One draw of neurons, and fits that use the first of them."""
+def fits(
+    targets: Targets, shape: Shape, gap: float, random: np.random.Generator
+) -> Callable[[int], tuple[Decoder, float]]:
+    """Decoders that use the first neurons of one draw, by the number of neurons."""
+    drawn = points(shape, targets, random)
+    through = random.permutation(len(targets))[: shape.neurons]
+    weight, bias = neurons(drawn, through, random)
+    all_active = activation(shape.activation)(drawn.mixed @ weight.T + bias)
 
-    def __init__(
-        self, targets: Targets, shape: Shape, gap: float, random: np.random.Generator
-    ) -> None:
-        self.targets, self.shape, self.gap = targets, shape, gap
-        self.found: Points = points(shape, targets, random)
-        through = random.permutation(len(targets))[: shape.neurons]
-        self.weight, self.bias = neurons(self.found, through, random)
-        arguments = self.found.mixed @ self.weight.T + self.bias
-        self.active = activation(shape.activation)(arguments)
-
-    def fit(self, count: int) -> tuple[Decoder, float]:
+    def fit(count: int) -> tuple[Decoder, float]:
         """The decoder with the first neurons, and its largest divergence in a run in doubles.
 
         The output matrix [omega, m] is what L-BFGS reaches when no divergence is above the aim. In
@@ -138,38 +125,31 @@ class Search:
         """
         from scipy import linalg, optimize  # slow to import
 
-        active, aim = self.active[:, :count], SHARE * self.gap
+        active = all_active[:, :count]
         features, triangle = linalg.qr(active, mode="economic")
         features *= len(active) ** 0.5
-        objective = Objective(features, self.targets)
+        objective = Objective(features, targets)
 
-        def reached(_: Vector) -> None:
-            if objective.worst <= aim:
+        def reached(_: Matrix) -> None:
+            if objective.worst <= SHARE * gap:
                 raise StopIteration
 
+        start, method = np.zeros(count * len(targets.vocabulary)), "L-BFGS-B"
+        options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 0, "gtol": 0, "maxfun": 2 * STEPS}
         optimize.minimize(
-            objective,
-            np.zeros(count * len(self.targets.vocabulary)),
-            jac=True,
-            method="L-BFGS-B",
-            callback=reached,
-            options={
-                "maxiter": STEPS,
-                "maxcor": MEMORY,
-                "ftol": 0,
-                "gtol": 0,
-                "maxfun": 2 * STEPS,
-            },
+            objective, start, jac=True, method=method, callback=reached, options=options
         )
-        found = objective.best.reshape(count, -1) * len(active) ** 0.5
-        tensors: Tensors = {
-            **self.found.tensors,
-            "hidden.weight": self.weight[:count].copy(),
-            "hidden.bias": self.bias[:count].copy(),
-            "output.weight": linalg.solve_triangular(triangle, found).T + 0.0,  # no -0.0
+        best = objective.best.reshape(count, -1) * len(active) ** 0.5
+        tensors = {
+            **drawn.tensors,
+            "hidden.weight": weight[:count].copy(),
+            "hidden.bias": bias[:count].copy(),
+            "output.weight": linalg.solve_triangular(triangle, best).T + 0.0,  # no -0.0
         }
-        decoder = Decoder(self.shape._replace(neurons=count), tensors)
-        return decoder, float(divergences(decoder, self.targets).values.max())
+        decoder = Decoder(shape._replace(neurons=count), tensors)
+        return decoder, float(divergences(decoder, targets).values.max())
+
+    return fit
 
 
 class Objective:
@@ -177,13 +157,12 @@ class Objective:
 
     def __init__(self, features: Matrix, targets: Targets) -> None:
         self.features, self.targets = features, targets
-        rows = np.repeat(np.arange(len(targets)), targets.support)
-        self.places = rows, targets.following
+        self.places = np.repeat(np.arange(len(targets)), targets.support), targets.following
         p = targets.probabilities
         self.entropies = -np.add.reduceat(p * np.log(p), targets.ends[:-1])
         self.best, self.worst = np.zeros(0), np.inf
 
-    def __call__(self, point: Vector) -> tuple[float, Vector]:
+    def __call__(self, point: Matrix) -> tuple[float, Matrix]:
         logits = self.features @ point.reshape(self.features.shape[1], -1)
         logits -= logits.max(axis=1, keepdims=True)
         terms = self.targets.probabilities * logits[self.places]

@@ -42,27 +42,12 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Pieces, and the words of each bit of the labels.
+    """Pieces, and the words of each bit of the labels."""
 
-    starts  the first key of each piece, increasing
-    shifts  what is added to the keys of each piece
-    words   [bits, W] the number of each word
-    places  L
-    """
-
-    starts: tuple[int, ...]
-    shifts: tuple[int, ...]
-    words: tuple[tuple[int, ...], ...]
-    places: int
-
-    @property
-    def width(self) -> int:
-        return len(self.lanes)
-
-    @property
-    def lanes(self) -> dict[str, int]:
-        names = ["x", "late", "label", *(f"word {p}" for p in range(len(self.words)))]
-        return {name: i for i, name in enumerate(names)}
+    starts: tuple[int, ...]  # the first key of each piece, increasing
+    shifts: tuple[int, ...]  # what is added to the keys of each piece
+    words: tuple[tuple[int, ...], ...]  # [bits, W] the number of each word
+    places: int  # L
 
     def blocks(self) -> Iterator[Block]:
         L, planes = self.places, range(len(self.words))
@@ -94,21 +79,10 @@ class Packed:
         yield Block("read", edges, bits)
 
     def layers(self) -> Iterator[Layer]:
-        yield from (feed_forward(block, self.lanes) for block in self.blocks())
-        out = matrix(1, self.width, {(0, self.lanes["label"]): 1})
-        yield Linear(out, vector({}, 1), "output")
-
-    @property
-    def parameters(self) -> int:
-        return 1 + sum(block.nonzero for block in self.blocks())
-
-    @property
-    def depth(self) -> int:
-        return self.places + 1 + (len(self.starts) > 1) + (len(self.words[0]) > 1)
-
-    @property
-    def units(self) -> int:
-        return sum(len(block.units) for block in self.blocks())
+        names = ["x", "late", "label", *(f"word {p}" for p in range(len(self.words)))]
+        lanes = {name: i for i, name in enumerate(names)}
+        yield from (feed_forward(block, lanes) for block in self.blocks())
+        yield Linear(matrix(1, len(lanes), {(0, lanes["label"]): 1}), vector({}, 1), "output")
 
 
 def _from_cuts(
@@ -200,5 +174,5 @@ class Park(Hashed):
         "read": "Tent maps bring the label's bits to the front of the word.",
     }
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Packed:
-        return packed(keys, labels, classes)
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterator[Layer]:
+        return packed(keys, labels, classes).layers()

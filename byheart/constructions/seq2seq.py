@@ -21,7 +21,7 @@ Notation     N sequences, n length.
 
 from dataclasses import dataclass
 
-from .families import Extraction
+from .bit_extraction import Extraction
 from .retrieval import Retrieval
 
 

@@ -18,10 +18,12 @@ Departures   D1  The paper's text was not at hand: the proof (byheart/gadgets/sw
 Notation     N points, S label changes.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..gadgets.switches import Switches, switches
+from ..exact.network import Layer
+from ..gadgets.switches import switches
 from .keyed import Hashed
 
 
@@ -31,7 +33,7 @@ class SmallThreeLayer(Hashed):
     form = "small"
     between: ClassVar[bool] = True
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Switches:
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterator[Layer]:
         return switches(keys, labels, self.between)
 
 

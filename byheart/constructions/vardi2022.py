@@ -26,43 +26,9 @@ from typing import ClassVar
 from ..exact.network import Layer, Linear, Number, matrix, vector
 from ..gadgets.key_values import lookup, table
 from ..gadgets.relu_layers import Step, relu_layers, row
-from ..theory.kajitsuka2025.sizes import lookup_size, token_key_bits
-from .families import Extraction
+from ..theory.kajitsuka2025.sizes import token_key_bits
+from .bit_extraction import Extraction
 from .keyed import Hashed
-
-
-@dataclass(frozen=True)
-class Lookup:
-    """A table of the keys 2 k + 2, which are 2 apart, and labels from 1 on."""
-
-    keys: tuple[int, ...]
-    labels: tuple[int, ...]
-    key_bits: int
-    label_bits: int
-    terms: tuple[tuple[int, Number], ...] = ((0, 1),)  # the lanes whose sum is k
-    width: int = 1
-
-    def layers(self) -> Iterator[Layer]:
-        found = table(self.keys, self.labels, self.key_bits, self.label_bits)
-        lanes = [f"lane {i}" for i in range(self.width)]
-        doubled = {lanes[i]: 2 * weight for i, weight in self.terms}
-        first = Step("key", (row("x", doubled, 2),))
-        yield from relu_layers(lanes, [first, *lookup("x", found, "label")])
-        yield Linear(matrix(1, 1, {(0, 0): 1}), vector({0: -1}, 1), "output")
-
-    @property
-    def parameters(self) -> int:
-        size = lookup_size(len(self.keys), self.key_bits, self.label_bits, before=1)
-        return len(self.terms) + 1 + size.parameters + 2
-
-    @property
-    def depth(self) -> int:
-        return 1 + lookup_size(len(self.keys), self.key_bits, self.label_bits, before=1).depth
-
-    @property
-    def units(self) -> None:
-        """Not counted beforehand."""
-        return None
 
 
 def looked_up(
@@ -72,16 +38,19 @@ def looked_up(
     key_bits: int = 0,
     terms: Mapping[int, Number] | None = None,
     width: int = 1,
-) -> Lookup:
-    """The table of keys from 0 on; their bits, if not as few as they need.
+) -> Iterator[Layer]:
+    """A table of the keys 2 k + 2, which are 2 apart, and labels from 1 on.
 
-    The key is lane 0 of `width` lanes, or the sum of these terms.
+    k is lane 0 of `width` lanes, or the sum of these terms; keys have `key_bits`, or as many as
+    they need.
     """
-    doubled = tuple(2 * key + 2 for key in keys)
+    doubled = [2 * key + 2 for key in keys]
     needed = max(key_bits, max(doubled).bit_length())
-    lanes = tuple((terms or {0: 1}).items())
-    stored = tuple(x + 1 for x in labels)
-    return Lookup(doubled, stored, needed, classes.bit_length(), lanes, width)
+    contents = table(doubled, [x + 1 for x in labels], needed, classes.bit_length())
+    lanes = [f"lane {i}" for i in range(width)]
+    first = row("x", {lanes[i]: 2 * weight for i, weight in (terms or {0: 1}).items()}, 2)
+    yield from relu_layers(lanes, [Step("key", (first,)), *lookup("x", contents, "label")])
+    yield Linear(matrix(1, 1, {(0, 0): 1}), vector({0: -1}, 1), "output")
 
 
 @dataclass(frozen=True)
@@ -90,18 +59,12 @@ class SmallVardi(Hashed):
     form = "small"
     provable = Extraction.provable
     long_keys: ClassVar[bool] = False
-    stages = {
-        **Extraction.stages,
-        **Hashed.stages,
-        "key": "Keys become 2 apart.",
-    }
+    stages = {**Extraction.stages, **Hashed.stages, "key": "Keys become 2 apart."}
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Lookup:
-        return looked_up(keys, labels, classes, self.key_bits(keys) if self.long_keys else 0)
-
-    def key_bits(self, keys: list[int]) -> int:
-        """Those of the proof: R for points on a line, whole numbers up to r."""
-        return token_key_bits(len(keys), 1, max(max(keys), 1), 1)
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterator[Layer]:
+        # those of the proof: R for points on a line, whole numbers up to r
+        key_bits = token_key_bits(len(keys), 1, max(max(keys), 1), 1) if self.long_keys else 0
+        return looked_up(keys, labels, classes, key_bits)
 
 
 @dataclass(frozen=True)

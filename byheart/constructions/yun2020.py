@@ -23,22 +23,22 @@ Departures   D1  The paper's text was not at hand: the proof is ours, on finite 
 Notation     n length, V values.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..errors import AssumptionError
-from ..exact.network import Input, Layer
+from ..exact.network import Layer
+from ..gadgets.attention_neurons import Head, hard_attention
 from ..gadgets.blocks import Block, feed_forward
-from ..gadgets.switches import Switches, switches
+from ..gadgets.switches import switches
 from .base import fixed
-from .keyed import Keyed
-from .kim2023 import Head, heads_of
+from .keyed import Keyed, Parts
 
 if TYPE_CHECKING:
     from .keys import Numbered
@@ -49,46 +49,24 @@ FACTORS = 64  # of s in the key, that are tried
 HALF = Fraction(1, 2)
 
 
-@dataclass(frozen=True)
-class Shifted:
-    """The values in order, the factor of the shifts, and the keys factor * s + own."""
-
-    read: "Numbered"
-    values: tuple[int, ...]
-    factor: int
-    keys: list[int]
-    tries: ClassVar[int] = 1
-
-    @property
-    def spec(self) -> Input:
-        return self.read.spec
-
-    def layers(self, width: int) -> Iterator[Layer]:
-        z, one, s = LANES.values()
-        shift = self.values[-1]
-        yield self.read.embed(width)
-        yield feed_forward(Block("one", [({}, 1)], [("one", 0, 1)]), LANES)
-        for v in self.values:
-            above: Head = {z: 1, one: -(v - HALF)}, {z: 1}, {z: 1}, {z: shift}
-            below: Head = {z: 1, one: -(v + HALF)}, {z: 1}, {z: 1}, {z: -shift}
-            yield heads_of(width, above, below)
-        yield heads_of(width, ({one: 1}, {z: 1}, {z: 1}, {s: 1}))
-
-    @property
-    def parameters(self) -> int:
-        return self.read.parameters + 2 + 10 * len(self.values) + 4
-
-    @property
-    def depth(self) -> int:
-        return 2 + len(self.values)
-
-    @property
-    def units(self) -> int:
-        return 2 + 2 * len(self.values)
+def shifting(read: "Numbered", values: Sequence[int]) -> Iterator[Layer]:
+    """For each of the values in order a layer that shifts it; lane s <- the largest number."""
+    z, one, s = LANES.values()
+    shift = values[-1]
+    yield read.embed(len(LANES))
+    yield feed_forward(Block("one", [({}, 1)], [("one", 0, 1)]), LANES)
+    for v in values:
+        above: Head = [{z: 1, one: -(v - HALF)}], [{z: 1}], {z: 1}, {z: shift}
+        below: Head = [{z: 1, one: -(v + HALF)}], [{z: 1}], {z: 1}, {z: -shift}
+        yield hard_attention(len(LANES), [above, below])
+    yield hard_attention(len(LANES), [([{one: 1}], [{z: 1}], {z: 1}, {s: 1})])
 
 
-def shifted(read: "Numbered") -> Shifted:
-    """Every sequence through the shifts, in whole numbers."""
+def shifted(read: "Numbered") -> tuple[list[int], int, list[int]]:
+    """The values in order, the factor of the largest number, and the keys factor * s + own.
+
+    Every sequence goes through the shifts, in whole numbers.
+    """
     values = sorted({int(x) for x in read.rows.ravel()})
     if len(values) > MOST:
         raise AssumptionError(
@@ -103,7 +81,7 @@ def shifted(read: "Numbered") -> Shifted:
     for factor in range(1, FACTORS + 1):
         keys = [factor * int(a) + int(b) for a, b in zip(largest, own, strict=True)]
         if len(set(keys)) == len(keys):
-            return Shifted(read, tuple(values), factor, keys)
+            return values, factor, keys
     raise AssumptionError(
         "A3 fails: selective shifts give two contexts of this data one number; use kim2023."
     )
@@ -120,10 +98,11 @@ class Yun2020(Keyed):
 
     attention: str = fixed("hard")
 
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Shifted, Switches]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         from .keys import numbered
 
-        found = shifted(numbered(dataset, contexts, bool(self.positions), self.seed))
-        terms = {LANES["s"]: found.factor, LANES["z"]: 1}
-        labels = found.read.labels.tolist()
-        return found, switches(found.keys, labels, True, terms, width=len(LANES))
+        read = numbered(dataset, contexts, bool(self.positions), self.seed)
+        values, factor, keys = shifted(read)
+        terms = {LANES["s"]: factor, LANES["z"]: 1}
+        plan = switches(keys, read.labels.tolist(), True, terms, len(LANES))
+        return read.spec, 1, (*shifting(read, values), *plan)

@@ -1,6 +1,7 @@
 """Arrays: values numbered in sorted order, and sequences of different lengths in one array."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,14 @@ def _number_rows(rows: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:
     return rows[member], numbers
 
 
+def totals(rows: Ints) -> Ints:
+    """The distinct rows but for their last column, in order, each with the sum of that column."""
+    distinct, places = number_rows(rows[:, :-1])
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, places, rows[:, -1])
+    return np.column_stack([distinct, sums])
+
+
 def occurs(values: NDArray) -> NDArray[np.bool_]:
     """Which of the numbers 0, 1, ..., values.max() are among the values, at least one."""
     result = np.zeros(int(values.max()) + 1, np.bool_)
@@ -126,3 +135,18 @@ def take(values: NDArray, starts: Ints, lengths: Ints) -> NDArray:
     for a, b in blocks(ends):
         result[ends[a] : ends[b]] = values[places(starts[a:b], lengths[a:b])]
     return result
+
+
+def batches(
+    sequences: Sequence[Any], numbers: Callable[[int], int], room: int = 1 << 24
+) -> Iterator[list[int]]:
+    """The places of sequences of one length, as many at once as `room` numbers allow.
+
+    numbers  that one sequence of a length takes
+    """
+    lengths = np.array([len(sequence) for sequence in sequences], np.int64)
+    for length in np.unique(lengths).tolist():
+        members = np.flatnonzero(lengths == length).tolist()
+        step = max(1, room // numbers(length))
+        for first in range(0, len(members), step):
+            yield members[first : first + step]

@@ -6,7 +6,6 @@ multiset with the token. Sequences are grouped by a 64-bit sum of random numbers
 is then compared with its representative, so the grouping is exact whatever the random numbers are.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import AssumptionError, OptionError
 from ..machine.tables import plural
-from .arrays import Ints, blocks, number, offsets, places, take
+from .arrays import Ints, blocks, offsets, places, take, totals
 from .dataset import Dataset
 
 Hashes = NDArray[np.uint64]
@@ -60,11 +59,8 @@ class Tally:
 
 def tally(dataset: Dataset, contexts: Contexts) -> Tally:
     """The pairs of a context and a label that occur, with their counts."""
-    labels = len(dataset.label_names)
-    pairs, places = number(contexts.group * labels + dataset.labels)
-    counts = np.zeros(len(pairs), np.int64)
-    np.add.at(counts, places, dataset.counts[dataset.owner])
-    return Tally(pairs // labels, pairs % labels, counts)
+    columns = contexts.group, dataset.labels, dataset.counts[dataset.owner]
+    return Tally(*totals(np.column_stack(columns)).T)
 
 
 def contexts(dataset: Dataset, positions: bool, last: bool = True) -> Contexts:
@@ -186,18 +182,6 @@ def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
     return {"relabelled": int(changed.sum()), "dropped": 0}
 
 
-def _one_text(loading: Mapping[str, object]) -> str | None:
-    """The options that read a text without conflicts; None if it is not text, or they are set.
-
-    A single document has no two equal prefixes, so some window is always long enough.
-    """
-    if "documents" not in loading or "length" in loading:
-        return None
-    if loading["documents"] == "whole" and "window" not in loading:
-        return None
-    return "`documents='whole'` `window='auto'`, which reads a file as one text"
-
-
 def _refusal(
     dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_], advice: str | None
 ) -> str:
@@ -224,7 +208,11 @@ def _refusal(
         choices = ["`on_conflict='majority'` or `on_conflict='drop'`"]
         if dataset.has_vocabulary:
             choices.append("`method='one-layer'`, which stores distributions")
-        if one_text := _one_text(dataset.loading):
+        loading = dataset.loading
+        whole = loading.get("documents") == "whole" and "window" not in loading
+        if "documents" in loading and "length" not in loading and not whole:
+            # a single document has no two equal prefixes, so some window is always long enough
+            one_text = "`documents='whole'` `window='auto'`, which reads a file as one text"
             choices.insert(0, one_text)
         advice = f"use {', or '.join(choices)}"
     return (

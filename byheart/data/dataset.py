@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ..machine.tables import plural
-from .arrays import Ints, beyond_float, number, offsets, take
+from .arrays import Ints, beyond_float, number, number_rows, offsets, take
 from .records import pack, plain_rows
 
-TokenKind = str  # "string", "number" or "vector"
 SHOWN = 8  # rows in a notebook
 
 
@@ -56,7 +55,7 @@ class Dataset:
     <Dataset: 1 sequence of 2 tokens, 2 distinct strings, 1 label>
     """
 
-    kind: TokenKind
+    kind: str
     tokens: tuple[str, ...] | NDArray
     ids: NDArray[np.int32]
     starts: Ints  # [N + 1]
@@ -204,11 +203,8 @@ class Dataset:
             <Dataset: 2 sequences of 1 token, 2 distinct strings, 2 labels>
         """
         if not 1 <= count <= len(self):
-            raise OptionError(
-                "count",
-                count,
-                f"must be an integer from 1 to the {len(self)} sequences of the dataset",
-            )
+            problem = f"must be an integer from 1 to the {len(self)} sequences of the dataset"
+            raise OptionError("count", count, problem)
         return self.subset(np.arange(count)).occurring()
 
     def subset(self, kept: Ints) -> "Dataset":
@@ -251,6 +247,23 @@ class Dataset:
         for array in (self.lengths, self.ids, self.labels, self.counts):
             digest.update(array.astype("<i8").tobytes())
         return digest.hexdigest()
+
+
+def rectangular(inputs: NDArray, labels: NDArray) -> Dataset:
+    """The dataset of numbers [N, n] or vectors [N, n, d], and labels [N], or [N, n] of tokens."""
+    count, length = inputs.shape[:2]
+    tokens, ids = number_rows(inputs.reshape(count * length, -1))
+    names, numbers = number(labels.ravel())
+    return Dataset(
+        kind="vector" if inputs.ndim == 3 else "number",
+        tokens=tokens.astype(np.float64 if tokens.dtype.kind == "f" else np.int64, copy=False),
+        ids=ids.astype(np.int32, copy=False),
+        starts=np.arange(count + 1, dtype=np.int64) * length,
+        labels=numbers.astype(np.int32),
+        label_names=tuple(names.tolist()),
+        counts=np.ones(count, np.int64),
+        every=labels.ndim == 2,
+    )
 
 
 def _json_lines(values: Iterable) -> bytes:

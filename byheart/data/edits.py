@@ -5,8 +5,9 @@ token has a label, or a whole document of a text. Changed items keep their place
 no trace, added ones follow at the end.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,15 @@ class Items:
 
     def rows(self) -> Mapping[Hashable, list[int]]:
         """The rows of each item."""
-        rows_: dict[Hashable, list[int]] = {}
+        result: dict[Hashable, list[int]] = {}
         if self.texts:
-            for first, last in self._documents():
-                rows_.setdefault(self._document(first, last), []).extend(range(first, last))
-            return rows_
+            for tokens, rows in self._documents():
+                result.setdefault(tokens, []).extend(rows)
+            return result
         ids, starts = self.dataset.ids.tolist(), self.dataset.starts.tolist()
-        for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
-            rows_.setdefault(self._key(ids[start:end]), []).append(row)
-        return rows_
+        for row, (start, end) in enumerate(pairwise(starts)):
+            result.setdefault(self._key(ids[start:end]), []).append(row)
+        return result
 
     def key(self, tokens: Sequence) -> Hashable | None:
         """What `rows` calls the item with these tokens; None if a token is not in the data."""
@@ -56,8 +57,8 @@ class Items:
         if data.kind == "string":
             numbers: dict = {word: i for i, word in enumerate(data.tokens)}
         else:
-            numbers = {_plain(token): i for i, token in enumerate(data.vectors.tolist())}
-            tokens = [_plain(x) if isinstance(x, list | tuple) else (x,) for x in tokens]
+            numbers = {tuple(token): i for i, token in enumerate(data.vectors.tolist())}
+            tokens = [tuple(x) if isinstance(x, list | tuple) else (x,) for x in tokens]
         ids = [numbers.get(token) for token in tokens]
         return None if None in ids else self._key(ids)
 
@@ -83,10 +84,10 @@ class Items:
 
     def documents(self) -> list[list]:
         """The tokens of each document, in their order."""
-        return [list(self._document(first, last)) for first, last in self._documents()]
+        return [list(tokens) for tokens, _ in self._documents()]
 
-    def _documents(self) -> list[tuple[int, int]]:
-        """The first row of each document, and the first after it: its first context is one token.
+    def _documents(self) -> Iterator[tuple[tuple, range]]:
+        """The tokens of each document and its rows; its first context is one token.
 
         With a window of one token, every context is.
         """
@@ -97,15 +98,8 @@ class Items:
                 "compile it with a longer `window=...`."
             )
         first = np.flatnonzero(data.lengths == 1).tolist()
-        return list(zip(first, [*first[1:], len(data)], strict=True))
-
-    def _document(self, first: int, last: int) -> tuple:
-        data = self.dataset
-        return (data.sequence(first)[0], *(data.label(row) for row in range(first, last)))
-
-
-def _plain(token: Sequence) -> tuple:
-    return tuple(token)
+        for rows in map(range, first, [*first[1:], len(data)]):
+            yield (data.sequence(rows[0])[0], *map(data.label, rows)), rows
 
 
 def relabelled(items: Items, changes: Sequence[tuple[list[int], Sequence, Any]]) -> Dataset:
@@ -118,38 +112,41 @@ def relabelled(items: Items, changes: Sequence[tuple[list[int], Sequence, Any]])
         raise ByheartError(
             "in a text the labels are the words themselves; remove the document and add another."
         )
-    names: list = sorted({*data.label_names, *_given(data, changes)})
+    names, (old, _) = _united(data.label_names, _labels(data, changes))
     place = {name: i for i, name in enumerate(names)}
-    labels = np.array([place[name] for name in data.label_names])[data.labels]
+    labels = old[data.labels]
     for rows, tokens, label in changes:
         for row in rows:
-            if not data.every:
+            if data.every:
+                own = _aligned(items, row, tokens, label)
+                labels[data.starts[row] : data.starts[row + 1]] = [place[name] for name in own]
+            else:
                 labels[row] = place[label]
-                continue
-            span = range(data.starts[row], data.starts[row + 1])
-            labels[span.start : span.stop] = [
-                place[name] for name in _aligned(items, row, tokens, label)
-            ]
-    return replace(data, labels=labels.astype(np.int32), label_names=tuple(names)).occurring()
+    return replace(data, labels=labels.astype(np.int32), label_names=names).occurring()
 
 
-def _given(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) -> set:
+def _united(one: Iterable, other: Iterable) -> tuple[tuple, list[Ints]]:
+    """The names of both, sorted, and the places in them of the one's and of the other's."""
+    names = sorted({*one, *other})
+    place = {name: i for i, name in enumerate(names)}
+    return tuple(names), [np.array([place[x] for x in own], np.int64) for own in (one, other)]
+
+
+def _labels(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) -> set:
     """The labels of the changes, of the type that the data has."""
-    rows = set()
-    wanted = type(data.label_names[0])
+    names, wanted = set(), type(data.label_names[0])
     for _, tokens, label in changes:
-        own = label if data.every else [label]
         if data.every and (not isinstance(label, list) or len(label) != len(tokens)):
             raise ByheartError(
                 f"every token of this data has a label: give {len(tokens)} for {tokens!r}."
             )
-        for name in own:
+        for name in label if data.every else [label]:
             if type(name) is not wanted:
                 raise ByheartError(
                     f"the labels of this data are of type {wanted.__name__}, not {name!r}."
                 )
-        rows |= set(own)
-    return rows
+            names.add(name)
+    return names
 
 
 def _aligned(items: Items, row: int, tokens: Sequence, labels: list) -> list:
@@ -188,12 +185,7 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
         raise ByheartError("of the data and what is added, one has integers as labels.")
     tokens: Any
     if one.kind == "string":
-        tokens = sorted({*one.tokens, *other.tokens})
-        place = {word: i for i, word in enumerate(tokens)}
-        tokens, numbers = (
-            tuple(tokens),
-            [np.array([place[x] for x in d.tokens]) for d in (one, other)],
-        )
+        tokens, numbers = _united(one.tokens, other.tokens)
     else:
         pair = [np.asarray(d.tokens) for d in (one, other)]
         if pair[0].dtype != pair[1].dtype and any(
@@ -201,11 +193,10 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
         ):
             raise ByheartError("an integer of the data is beyond what a double can hold.")
         tokens, same = number_rows(np.concatenate(pair))
-        numbers = [same[: len(pair[0])], same[len(pair[0]) :]]
-    names: list = sorted({*one.label_names, *other.label_names})
-    label = {name: i for i, name in enumerate(names)}
-    labels = [np.array([label[x] for x in d.label_names])[d.labels] for d in (one, other)]
-    ids = [numbers[i][d.ids] for i, d in enumerate((one, other))]
+        numbers = np.split(same, [len(pair[0])])
+    names, places = _united(one.label_names, other.label_names)
+    ids = [number[d.ids] for number, d in zip(numbers, (one, other), strict=True)]
+    labels = [place[d.labels] for place, d in zip(places, (one, other), strict=True)]
     return _begun(
         replace(
             one,
@@ -213,7 +204,7 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
             ids=np.concatenate(ids).astype(np.int32),
             starts=offsets(np.concatenate([one.lengths, other.lengths])),
             labels=np.concatenate(labels).astype(np.int32),
-            label_names=tuple(names),
+            label_names=names,
             counts=np.concatenate([one.counts, other.counts]),
         )
     )

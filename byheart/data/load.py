@@ -15,14 +15,14 @@ from typing import Any
 from ..errors import ByheartError, OptionError
 from .dataset import Dataset
 from .documents import Documents
-from .readers import arrow, corpus, huggingface, json_records, jsonl, npz, objects, table
+from .readers import arrow, corpus, jsonl, npz, objects, table
 from .readers.raw import COMPRESSED, STANDARD_INPUT, Raw, ending, opened
 from .readers.text import UNITS
 
 OBJECTS, TEXT_FOLDER, DATASETS = "objects", "a folder of text files", "a folder of datasets"
 READERS: dict[str, Callable[..., Dataset | Documents]] = {
     ".jsonl": jsonl.read,
-    ".json": json_records.read,
+    ".json": jsonl.read_document,
     ".txt": corpus.text_documents,
     ".csv": table.read,
     ".tsv": table.read,
@@ -31,15 +31,40 @@ READERS: dict[str, Callable[..., Dataset | Documents]] = {
     ".npz": npz.read,
     ".bin": corpus.id_documents,
     TEXT_FOLDER: corpus.text_documents,
-    DATASETS: huggingface.read,
+    DATASETS: arrow.read_folder,
     OBJECTS: objects.read,
 }
 FILES = tuple(kind for kind in READERS if kind.startswith("."))
 TEXTS = (".txt", TEXT_FOLDER)
 CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
+SPLIT, LONG = (*TEXTS, *TABLES), (*CORPORA, *TABLES)  # what is split into tokens, and cut
 # How tables were read before there were options to say it.
 BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
+
+
+HELP = dict(
+    line.split(maxsplit=1)
+    for line in """\
+format     What the file holds if its name does not say so: csv, txt, ...
+input      Tables: a column of the input; may be repeated.
+label      Tables: the column of labels.
+count      Tables: the column that says how often a row was seen.
+records    JSON: where the records are, as data.rows; datasets: the split.
+delimiter  Tables: the character between fields, or tab (default: detected).
+header     Tables: the first line holds the column names; none: they are named 1, 2, ...
+numeric    Tables: encode columns of numbers as one vector, as one token each, or as words.
+between    Tables: the token between columns of text (default: | or ||, ...).
+empty      Tables: refuse, skip or keep rows with an empty cell.
+unit       Text: tokens are words with their spaces (word), words and punctuation (wordpunct), char.
+tokenizer  Text: a tokenizer.json, a folder with one, bpe:N to train one of N tokens, or word.
+documents  Text: where documents end: separator, blank, line or whole.
+length     Truncate documents or rows to N tokens.
+window     Contexts are the last N tokens; auto: the fewest without conflicts.
+dtype      .bin: the type of a token id.
+separator  .bin: the id that ends a document.
+""".splitlines()
+)
 
 
 @dataclass(frozen=True)
@@ -47,16 +72,25 @@ class LoadingOption:
     """One option of `load`."""
 
     name: str  # its keyword
-    type: Any  # of a value from a command line; None is left out where it is the default
-    accepts: tuple[type, ...]  # the types of a value that was stored with a model
     files: tuple[str, ...]  # the kinds of files that it applies to: keys of READERS
-    help: str  # one sentence about it
+    type: Any = str  # of a value from a command line; None is left out where it is the default
     default: Any = None  # stands for not giving it
     choices: tuple[str, ...] = ()  # words that it can be; beside integers, if it has a least one
     stored: tuple[str, ...] = ()  # other words for the same that datasets and folders hold
     least: int | None = None  # the smallest integer that it can be
     metavar: str | None = None  # the name of a value in help
     selects: bool = False  # whether it decides which part of a file is read: the user's choice
+
+    @property
+    def help(self) -> str:
+        return HELP[self.name]
+
+    @property
+    def accepts(self) -> tuple[Any, ...]:
+        """The types of a value that was stored with a model."""
+        if self.least is not None:
+            return (int,)
+        return (list, tuple, str) if self.type == list[str] else (str,)
 
     def checked(self, value: Any, least: int | None) -> Any:
         """The value, an integer if it is digits from a command line; ByheartError if it is wrong.
@@ -77,84 +111,24 @@ class LoadingOption:
 
 
 LOADING: tuple[LoadingOption, ...] = (
-    LoadingOption(
-        "format", str, (str,), FILES,
-        "What the file holds if its name does not say so: csv, txt, ...",
-        choices=tuple(kind[1:] for kind in FILES),
-    ),
-    LoadingOption(
-        "input", list[str], (list, tuple, str), TABLES,
-        "Tables: a column of the input; may be repeated.", default=(), metavar="COLUMN",
-        selects=True,
-    ),
-    LoadingOption(
-        "label", str, (str,), TABLES, "Tables: the column of labels.", metavar="COLUMN",
-        selects=True,
-    ),
-    LoadingOption(
-        "count", str, (str,), TABLES, "Tables: the column that says how often a row was seen.",
-        metavar="COLUMN", selects=True,
-    ),
-    LoadingOption(
-        "records", str, (str,), (".json", DATASETS, OBJECTS),
-        "JSON: where the records are, as data.rows; datasets: the split.", metavar="PATH",
-        selects=True,
-    ),
-    LoadingOption(
-        "delimiter", str, (str,), (".csv", ".tsv"),
-        "Tables: the character between fields, or tab (default: detected).", metavar="CHARACTER",
-    ),
-    LoadingOption(
-        "header", str, (str,), (".csv", ".tsv"),
-        "Tables: the first line holds the column names; none: they are named 1, 2, ...",
-        default="first", choices=("first", "none"),
-    ),
-    LoadingOption(
-        "numeric", str, (str,), TABLES,
-        "Tables: encode columns of numbers as one vector, as one token each, or as words.",
-        default="vector", choices=("vector", "tokens", "words"),
-    ),
-    LoadingOption(
-        "between", str, (str,), TABLES,
-        "Tables: the token between columns of text (default: | or ||, ...).", metavar="TOKEN",
-    ),
-    LoadingOption(
-        "empty", str, (str,), TABLES, "Tables: refuse, skip or keep rows with an empty cell.",
-        default="refuse", choices=("refuse", "skip", "keep"), selects=True,
-    ),
-    LoadingOption(
-        "unit", str, (str,), (*TEXTS, *TABLES),
-        "Text: tokens are words with their spaces (word), words and punctuation (wordpunct), char.",
-        default="word", choices=tuple(UNITS), stored=tuple(UNITS.values()),
-    ),
-    LoadingOption(
-        "tokenizer", Path, (str,), (*TEXTS, *TABLES),
-        "Text: a tokenizer.json, a folder with one, bpe:N to train one of N tokens, or word.",
-        metavar="FILE", selects=True,
-    ),
-    LoadingOption(
-        "documents", str, (str,), TEXTS,
-        "Text: where documents end: separator, blank, line or whole.",
-        default="auto", choices=("auto", "separator", "blank", "line", "whole"),
-    ),
-    LoadingOption(
-        "length", int, (int,), (*CORPORA, *TABLES), "Truncate documents or rows to N tokens.",
-        least=1, metavar="N", selects=True,  # 2 for documents
-    ),
-    LoadingOption(
-        "window", str, (int,), tuple(CORPORA),
-        "Contexts are the last N tokens; auto: the fewest without conflicts.",
-        choices=("auto",), least=1, metavar="N",
-    ),
-    LoadingOption(
-        "dtype", str, (str,), (".bin",), ".bin: the type of a token id.",
-        default="uint16", choices=("uint16", "uint32"),
-    ),
-    LoadingOption(
-        "separator", int, (int,), (".bin",), ".bin: the id that ends a document.",
-        least=0, metavar="ID", selects=True,
-    ),
-)  # fmt: skip
+    LoadingOption("format", FILES, choices=tuple(kind[1:] for kind in FILES)),
+    LoadingOption("input", TABLES, list[str], default=(), metavar="COLUMN", selects=True),
+    LoadingOption("label", TABLES, metavar="COLUMN", selects=True),
+    LoadingOption("count", TABLES, metavar="COLUMN", selects=True),
+    LoadingOption("records", (".json", DATASETS, OBJECTS), metavar="PATH", selects=True),
+    LoadingOption("delimiter", (".csv", ".tsv"), metavar="CHARACTER"),
+    LoadingOption("header", (".csv", ".tsv"), default="first", choices=("first", "none")),
+    LoadingOption("numeric", TABLES, default="vector", choices=("vector", "tokens", "words")),
+    LoadingOption("between", TABLES, metavar="TOKEN"),
+    LoadingOption("empty", TABLES, str, "refuse", ("refuse", "skip", "keep"), selects=True),
+    LoadingOption("unit", SPLIT, str, "word", tuple(UNITS), stored=tuple(UNITS.values())),
+    LoadingOption("tokenizer", SPLIT, Path, metavar="FILE", selects=True),
+    LoadingOption("documents", TEXTS, str, "auto", ("auto", "separator", "blank", "line", "whole")),
+    LoadingOption("length", LONG, int, least=1, metavar="N", selects=True),  # 2 for documents
+    LoadingOption("window", tuple(CORPORA), choices=("auto",), least=1, metavar="N"),
+    LoadingOption("dtype", (".bin",), default="uint16", choices=("uint16", "uint32")),
+    LoadingOption("separator", (".bin",), int, least=0, metavar="ID", selects=True),
+)
 OPTIONS: dict[str, tuple[str, ...]] = {
     kind: tuple(option.name for option in LOADING if kind in option.files) for kind in READERS
 }
@@ -242,8 +216,8 @@ def load(
         ...      input=["sepal", "petal"], label="species")[0]
         ([[5.1, 1.4]], 'setosa')
     """
-    given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(map(str, input))}
-    contents = _read(given.pop("data"), given, READERS)
+    options = {**locals(), "input": (input,) if isinstance(input, str) else tuple(map(str, input))}
+    contents = _read(options.pop("data"), options, READERS)
     return corpus.predictions(contents) if isinstance(contents, Documents) else contents
 
 
@@ -272,7 +246,7 @@ def kind_of(data: object, format: str | None = None) -> str:
         return f".{format}"
     path = Path(data)
     if os.path.isdir(path):
-        return DATASETS if huggingface.is_folder(path) else TEXT_FOLDER
+        return DATASETS if arrow.is_folder(path) else TEXT_FOLDER
     return ending(path)
 
 
@@ -380,7 +354,20 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
         raise ByheartError("`tokenizer=...` and `unit=...` exclude each other; give one of them.")
     read, own = readers[kind], {x: options[x] for x in OPTIONS[kind] if x != "format"}
     try:
-        contents = read(data, **own) if kind == OBJECTS else _of_path(Path(data), kind, read, own)
+        path = Path(name)
+        if kind == OBJECTS:
+            contents = read(data, **own)
+        elif kind in (TEXT_FOLDER, DATASETS):
+            contents = read(Raw(str(path), path, kind, io.BytesIO()), **own)
+        else:
+            if str(path) != STANDARD_INPUT and path.is_dir():
+                raise ByheartError(f"{path} is a directory; give a file.")
+            if str(path) != STANDARD_INPUT and not path.exists():
+                raise ByheartError(f"{path} does not exist; check the path.")
+            with opened(path, kind) as raw:
+                if raw.size() == 0:
+                    raise ByheartError(f"{raw.name} is empty; give at least one sequence.")
+                contents = read(raw, **own)
     except OSError as error:
         raise ByheartError(f"{name} cannot be read: {error.strerror or error}.") from error
     also = {x: options[x] for x in ("format", "records") if options[x] is not None}
@@ -395,18 +382,3 @@ def _is_text(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     return bool(start) and b"\0" not in start
-
-
-def _of_path(path: Path, kind: str, read: Callable, options: Mapping[str, Any]) -> Any:
-    """What the reader makes of a file, of standard input or of a folder."""
-    if kind in (TEXT_FOLDER, DATASETS):
-        return read(Raw(str(path), path, kind, io.BytesIO()), **options)
-    if str(path) != STANDARD_INPUT:
-        if path.is_dir():
-            raise ByheartError(f"{path} is a directory; give a file.")
-        if not path.exists():
-            raise ByheartError(f"{path} does not exist; check the path.")
-    with opened(path, kind) as raw:
-        if raw.size() == 0:
-            raise ByheartError(f"{raw.name} is empty; give at least one sequence.")
-        return read(raw, **options)

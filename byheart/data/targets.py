@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
-from .arrays import Ints, number_rows, offsets, take
+from .arrays import Ints, offsets, take, totals
 from .contexts import Contexts, tally
 from .dataset import Dataset
 
@@ -82,27 +82,24 @@ class Targets:
     def subset(self, kept: Ints) -> "Targets":
         """Some of the contexts, over the same vocabulary."""
         sizes, lengths = self.support[kept], np.diff(self.starts)[kept]
-        return Targets(
-            self.vocabulary,
-            take(self.tokens, self.starts[kept], lengths),
-            offsets(lengths),
-            take(self.following, self.ends[kept], sizes),
-            offsets(sizes),
-            take(self.counts, self.ends[kept], sizes),
-            self.kind,
+        return replace(
+            self,
+            tokens=take(self.tokens, self.starts[kept], lengths),
+            starts=offsets(lengths),
+            following=take(self.following, self.ends[kept], sizes),
+            ends=offsets(sizes),
+            counts=take(self.counts, self.ends[kept], sizes),
         )
 
 
-def entropy(whole: Ints, part: Ints, times: Ints | None = None) -> float:
+def entropy(whole: Ints, part: Ints, times: Ints | int = 1) -> float:
     """madden2024, the entropy H of Lemma 2: sum of c_i pi_i log(1 / pi_i), pi_i = count / c_i.
 
-    `times` times (once, if None) a context seen `whole` times was followed `part` times by one of
-    its tokens. log1p keeps a probability close to 1 from cancelling. Equal pairs are counted first,
-    and fsum rounds once, whatever the order: the number depends on the data and on nothing else.
+    `times` times a context seen `whole` times was followed `part` times by one of its tokens.
+    log1p keeps a probability close to 1 from cancelling. Equal pairs are counted first, and fsum
+    rounds once, whatever the order: the number depends on the data and on nothing else.
     """
-    if times is None:
-        pairs, same = number_rows(np.stack([whole, part], axis=1))
-        whole, part, times = pairs[:, 0], pairs[:, 1], np.bincount(same, minlength=len(pairs))
+    whole, part, times = totals(np.column_stack(np.broadcast_arrays(whole, part, times))).T
     return math.fsum(times * part * np.log1p((whole - part) / part))
 
 

@@ -10,15 +10,8 @@ from ..machine.tables import plural
 from .arrays import Ints, beyond_float
 
 NUMBERS = {int, float}
-WORDS = {
-    bool: "true or false",
-    type(None): "null",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    list: "a list of numbers",
-    dict: "an object",
-}
+WORDS = {bool: "true or false", type(None): "null", str: "a string", int: "a number"}
+WORDS |= {float: "a number", list: "a list of numbers", dict: "an object"}
 MIXED_LABELS = (
     "some labels are lists and some are not; give one label per sequence or one per token"
 )

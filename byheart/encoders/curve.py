@@ -17,30 +17,23 @@ STEPS, LARGEST = 7, 256  # dimensions that are tried by default, the largest of 
 class EncoderPoint:
     """The best encoder of one dimension.
 
-    divergence  the mean over predictions, in nats; `largest` is that of the worst context
-    exact       whether it is a closed form: 0 up to the gap. Otherwise the divergence is an upper
-                bound on the infimum
-    tried       the divergence of every encoder that was tried, by name
+    If it is not exact, a closed form, its divergence is an upper bound on the infimum.
     """
 
     dimension: int
-    divergence: float
-    largest: float
+    divergence: float  # the mean over predictions, in nats
+    largest: float  # the divergence of the worst context
     encoder: str
-    exact: bool
+    exact: bool  # whether it is a closed form: 0 up to the gap
     seconds: float
-    tried: Mapping[str, float]
+    tried: Mapping[str, float]  # the divergence of every encoder that was tried, by name
 
     def json(self) -> dict:
         return {**vars(self), "tried": dict(self.tried)}
 
 
 def sweep(
-    targets: Targets,
-    dimensions: Sequence[int],
-    gap: float,
-    seed: int = 0,
-    watch: Watch = SILENT,
+    targets: Targets, dimensions: Sequence[int], gap: float, seed: int = 0, watch: Watch = SILENT
 ) -> Iterator[EncoderPoint]:
     """A point for each dimension, in increasing order.
 
@@ -56,15 +49,9 @@ def sweep(
         if before is not None and not tried[0].exact:
             tried.append(before.padded(dimension))
         before = nearest(tried)
-        yield EncoderPoint(
-            dimension=dimension,
-            divergence=before.divergence,
-            largest=before.largest,
-            encoder=before.name,
-            exact=before.exact,
-            seconds=time.perf_counter() - started,
-            tried={encoder.name: encoder.divergence for encoder in tried},
-        )
+        sizes = before.divergence, before.largest, before.name, before.exact
+        seconds = time.perf_counter() - started
+        yield EncoderPoint(dimension, *sizes, seconds, {x.name: x.divergence for x in tried})
 
 
 def steps(targets: Targets) -> list[int]:

@@ -43,13 +43,6 @@ def _found(count: int, dimension: int, seed: int) -> Floats:
     return start / np.linalg.norm(start, axis=1, keepdims=True)
 
 
-def coherence(vectors: Floats) -> float:
-    """The largest inner product of two of them."""
-    products = vectors @ vectors.T
-    np.fill_diagonal(products, -np.inf)
-    return float(products.max())
-
-
 def _apart(start: Floats, sharpness: float) -> Floats:
     """The vectors moved apart, by L-BFGS; their lengths mean nothing."""
     from scipy.optimize import minimize  # slow to import

@@ -62,7 +62,8 @@ def meaning(model: ExactModel, tokens: Sequence[Token], outputs: Sequence) -> An
     return Answer(tokens, labels if model.every else labels[0], known)
 
 
-def distributions(model: ExactModel, rows: Sequence[Sequence[int]]) -> NoReturn:
+def distributions(model: ModelData, rows: Sequence[Sequence[int]]) -> NoReturn:
+    """None: a network that stores labels has no distributions."""
     raise ByheartError("this model stores labels; one-layer is a method that stores distributions.")
 
 

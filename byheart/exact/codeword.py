@@ -32,6 +32,7 @@ mantissa its digits: the time and memory of `decode` are linear in the length of
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from . import network as kinds
 from .coder import SIZE, Coder, Context, Reader, Writer, refuse
@@ -50,9 +51,10 @@ BLOCKS = (
     kinds.HardAttention,
     kinds.Sum,
 )
+ROWS = {"relu": "weight", "feed_forward": "W1"}  # the tensor whose rows are coded, if not W_V
 NOTHING = Network(Input(0, 0, False, ()), (FILLER, FILLER))
 
-Runs = tuple[tuple[int, int], ...]  # (first place, length)
+Pairs = tuple[tuple[int, int], ...]  # runs: (first place, length); connections: (target, source)
 
 
 def encode(network: Network) -> bytes:
@@ -84,7 +86,7 @@ def _written(network: Network) -> Writer:
     return writer
 
 
-def runs(places: Iterable[int]) -> Runs:
+def runs(places: Iterable[int]) -> Pairs:
     """The maximal runs of sorted places: place less rank is constant on each."""
     groups = groupby(enumerate(places), lambda pair: pair[1] - pair[0])
     members = ([place for _, place in group] for _, group in groups)
@@ -96,7 +98,7 @@ class _Tensors:
 
     def __init__(self, coder: Coder) -> None:
         self.coder = coder
-        self.runs: dict[str, Runs] = {}
+        self.runs: dict[str, Pairs] = {}
         self.last: dict[str, Dyadic] = {}
         self.values: dict[tuple[str, int, int], Dyadic] = {}
 
@@ -158,9 +160,9 @@ class _Tensors:
         plain = self.coder.plain(width, given >> 1 & ((1 << width) - 1))
         return ((2 << ones) - 1) << (digits - ones - 1) | plain << 1 | 1
 
-    def affine(self, rows: int, columns: int, given: Layer) -> tuple[Matrix, Matrix]:
-        weight = self.tensor("weight", rows, columns, given.tensors)
-        return weight, self.tensor("bias", rows, 1, given.tensors)
+    def layer(self, kind: str, width: int, size: int, given: Layer) -> dict[str, Any]:
+        shapes = kinds.shapes_of(kind, width, size)
+        return {name: self.tensor(name, *shape, given.tensors) for name, shape in shapes.items()}
 
     def vector(
         self, name: str, size: int, given: tuple[Dyadic, ...] | None
@@ -198,13 +200,13 @@ def _network(coder: Coder, given: Network) -> Network:
         table = tensors.tensor("weight", width, columns, first.tensors)
         layers += [kinds.Embedding(table, tensors.tensor("position", width, 1, first.tensors), "")]
     else:
-        layers += [Linear(*tensors.affine(width, reads.coordinates, first))]
+        layers += [Linear(**tensors.layer("linear", reads.coordinates, width, first))]
 
     for i in range(blocks):
         layers.append(_block(coder, tensors, width, layer(i + 1)))
         if isinstance(layers[-1], kinds.Relu):
             width = layers[-1].weight.rows
-    layers.append(Linear(*tensors.affine(1, width, layer(blocks + 1))))
+    layers.append(Linear(**tensors.layer("linear", width, 1, layer(blocks + 1))))
     return Network(reads, tuple(layers), every)
 
 
@@ -213,41 +215,30 @@ def _block(coder: Coder, tensors: _Tensors, width: int, given: Layer) -> Layer:
     number = coder.number(("kind",), known.index(given.kind) if given.kind in known else 0)
     if number >= len(BLOCKS):
         refuse("a layer is of no known kind")
-    kind, matrices = BLOCKS[number], given.tensors
-    if kind is kinds.Sum:
-        return kinds.Sum("")
-    if kind is kinds.Relu:
-        rows = coder.size("rows", matrices.get("weight", EMPTY).rows)
-        return kinds.Relu(*tensors.affine(rows, width, given))
-    if kind is kinds.FeedForward:
-        hidden = coder.size("hidden", matrices.get("W1", EMPTY).rows)
-        into = tensors.tensor("W1", hidden, width, matrices)
-        bias = tensors.tensor("b1", hidden, 1, matrices)
-        out = tensors.tensor("W2", width, hidden, matrices)
-        return kinds.FeedForward(into, bias, out, tensors.tensor("b2", width, 1, matrices))
-
-    heads = 1
+    kind: Any = BLOCKS[number]
+    size = 0
+    more: dict[str, Any] = {"stage": ""}
     if kind is kinds.HardAttention:
-        heads = coder.size("heads", given.heads if isinstance(given, kinds.HardAttention) else 1)
-    size = heads * coder.size("hidden", matrices.get("W_V", EMPTY).rows // max(1, heads))
-    if size > SIZE:
-        refuse("its heads are too large")
+        heads = given.heads if isinstance(given, kinds.HardAttention) else 1
+        more["heads"] = coder.size("heads", heads)
+    if kind is not kinds.Sum:
+        heads = more.get("heads", 1)
+        rows = given.tensors.get(ROWS.get(kind.kind, "W_V"), EMPTY).rows
+        size = heads * coder.size("rows" if kind is kinds.Relu else "hidden", rows // max(1, heads))
+        if size > SIZE:
+            refuse("its heads are too large")
+    own = tensors.layer(kind.kind, width, size, given)
+    if kind is kinds.SparseAttention:
+        wanted = given.connections if isinstance(given, kinds.SparseAttention) else ()
+        more["connections"] = _connections(coder, wanted)
+    return kind(**own, **more)
 
-    def inward(name: str) -> Matrix:
-        return tensors.tensor(name, size, width, matrices)
 
-    scores = (inward("W_Q"), inward("W_K")) if kind is kinds.HardAttention else None
-    values, out = inward("W_V"), tensors.tensor("W_O", width, size, matrices)
-    if scores:
-        return kinds.HardAttention(*scores, values, out, heads, "")
-    if kind is kinds.UniformAttention:
-        return kinds.UniformAttention(values, out, "")
-
-    wanted = given.connections if isinstance(given, kinds.SparseAttention) else ()
+def _connections(coder: Coder, given: Pairs) -> Pairs:
     connections: list[tuple[int, int]] = []
     target = source = 0
-    for i in range(coder.size("number of connections", len(wanted))):
-        to, other = wanted[i] if i < len(wanted) else (target, source + 1)
+    for i in range(coder.size("number of connections", len(given))):
+        to, other = given[i] if i < len(given) else (target, source + 1)
         step = coder.number(("target",), to - target)
         if step or i == 0:
             source = coder.number(("source",), other)
@@ -257,4 +248,4 @@ def _block(coder: Coder, tensors: _Tensors, width: int, given: Layer) -> Layer:
         if max(target, source) > SIZE:
             refuse("a connection leads too far")
         connections.append((target, source))
-    return kinds.SparseAttention(values, out, tuple(connections), "")
+    return tuple(connections)

@@ -181,7 +181,7 @@ def _first(layer: Object, reads: exact.Input) -> Plan:
     rows, columns = layer.size("rows"), layer.size("columns")
     if kind == "linear":
         layer.expect("columns", reads.coordinates)
-        return Plan(kind, stage, {"weight": (rows, columns), "bias": (rows, 1)})
+        return Plan(kind, stage, exact.shapes_of(kind, columns, rows))
     if kind != "embedding" or reads.dimension != 1:
         layer.refuse("the first layer is linear, or an embedding for tokens of one coordinate")
     return Plan(kind, stage, {"weight": (rows, columns), "position": (rows, 1)})
@@ -191,33 +191,28 @@ def _plan(layer: Object, width: int, last: bool) -> Plan:
     kind, stage = layer.get("kind", str), layer.note("stage", str, "")
     if (kind == "linear") != last:
         layer.refuse("the last layer is linear, and none before it but the first")
+    size, heads, count = 0, 1, 0
     match kind:
         case "linear" | "relu":
             layer.expect("columns", width)
-            rows = layer.size("rows")
+            size = layer.size("rows")
             if last:
                 layer.expect("rows", 1)
-            return Plan(kind, stage, {"weight": (rows, width), "bias": (rows, 1)})
         case "feed_forward":
-            hidden = layer.size("hidden")
-            shapes = {"W1": (hidden, width), "b1": (hidden, 1)}
-            return Plan(kind, stage, {**shapes, "W2": (width, hidden), "b2": (width, 1)})
+            size = layer.size("hidden")
         case "uniform_attention" | "sparse_attention":
-            head = layer.size("head_dimension")
+            size = layer.size("head_dimension")
             count = layer.get("connections", int) if kind == "sparse_attention" else 0
             if not 0 <= count <= CONNECTION_LIMIT:
                 layer.refuse(f"there are {shown(count)} connections, not between 0 and 2^24")
-            shapes = {"W_V": (head, width), "W_O": (width, head)}
-            return Plan(kind, stage, shapes, connections=count)
         case "hard_attention":
-            heads, head = layer.size("heads"), layer.size("head_dimension")
-            if heads * head > SIZE_LIMIT:
+            heads = layer.size("heads")
+            size = heads * layer.size("head_dimension")
+            if size > SIZE_LIMIT:
                 layer.refuse("the heads together have more than 2^20 lanes")
-            shapes = {name: (heads * head, width) for name in ("W_Q", "W_K", "W_V")}
-            return Plan(kind, stage, {**shapes, "W_O": (width, heads * head)}, heads)
-        case "sum":
-            return Plan(kind, stage, {})
-    layer.refuse(f"the kind {shown(kind)} is not known")
+        case other if other != "sum":
+            layer.refuse(f"the kind {shown(kind)} is not known")
+    return Plan(kind, stage, exact.shapes_of(kind, width, size), heads, count)
 
 
 def describe(network: exact.Network, kind: str, labels: int, unknown: int | None) -> dict[str, Any]:

@@ -12,19 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .lanes import (
-    Lane,
-    Stream,
-    apply,
-    combine,
-    head_output,
-    head_rows,
-    lanes_read,
-    plus,
-    scored,
-    take,
-)
-from .network import FeedForward, HardAttention, Layer, Linear, Matrix, Network
+from .lanes import Lane, Stream, apply, combine, head_output, lanes_read, plus, scored, take
+from .network import FeedForward, HardAttention, Layer, Linear, Network
 
 Look = Callable[[int, Stream], Stream]
 
@@ -36,17 +25,13 @@ def start_of_end(network: Network) -> int:
     keys: set[int] = set()
     start = len(network.layers) - 1
     for layer in reversed(network.layers[:-1]):
-        written: Matrix
         if isinstance(layer, HardAttention) and layer.uniform is None:
-            written = layer.W_O
+            written = set(layer.W_O.by_row)
         elif isinstance(layer, FeedForward):
-            written = layer.W2
+            written = set(layer.W2.by_row) | set(layer.b2.by_row)
         else:
             break
-        lanes = set(written.by_row)
-        if isinstance(layer, FeedForward):
-            lanes |= set(layer.b2.by_row)
-        if lanes & keys:
+        if written & keys:
             break
         if isinstance(layer, HardAttention):
             keys |= lanes_read(layer.W_K)
@@ -73,8 +58,7 @@ class End:
 
     def output(self) -> Stream:
         """The last column after the last layer."""
-        last, end = self.index.shape[1] - 1, len(self.layers)
-        return self.column(last, end - self.start)
+        return self.column(self.index.shape[1] - 1, len(self.layers) - self.start)
 
     def column(self, column: int, level: int) -> Stream:
         """One column of every sequence after `level` layers of the end."""
@@ -95,7 +79,7 @@ class End:
         assert isinstance(layer, HardAttention)
         result = dict(stream)
         for head in range(layer.heads):
-            rows = head_rows(layer, head)
+            rows = layer.head_rows(head)
             queries = {r: combine(layer.W_Q.by_row.get(r, ()), None, stream, size) for r in rows}
             keys = {r: self._key(tuple(layer.W_K.by_row.get(r, ()))) for r in rows}
             best = scored(

@@ -8,16 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
-from .network import (
-    Dyadic,
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Layer,
-    Linear,
-    Matrix,
-    Relu,
-)
+from . import network
+from .network import Dyadic, HardAttention, Layer, Matrix, Mixing, UniformAttention
 
 
 class Lane(NamedTuple):
@@ -92,19 +84,19 @@ def objects(values: Sequence | NDArray) -> NDArray:
 def apply(layer: Layer, stream: Stream, size: int) -> Stream:
     """One token-wise layer on `size` columns."""
     match layer:
-        case Linear():
+        case network.Linear():
             return affine(layer.weight, layer.bias, stream, size)
-        case Relu():
+        case network.Relu():
             return positive(affine(layer.weight, layer.bias, stream, size))
-        case Embedding():
+        case network.Embedding():
             return _embed(layer, stream, size)
-        case FeedForward():
+        case network.FeedForward():
             hidden = positive(affine(layer.W1, layer.b1, stream, size))
             return plus(stream, affine(layer.W2, layer.b2, hidden, size))
     raise AssertionError(layer.kind)
 
 
-def _embed(layer: Embedding, stream: Stream, size: int) -> Stream:
+def _embed(layer: network.Embedding, stream: Stream, size: int) -> Stream:
     """The column of each id, plus the position times the position's vector."""
     zero = Lane(objects([0] * size), 0)
     ids = stream.get(0, zero)
@@ -124,12 +116,6 @@ def _embed(layer: Embedding, stream: Stream, size: int) -> Stream:
     for row, terms in layer.position.by_row.items():
         result[row] = add(result.get(row), combine([(1, terms[0][1])], None, stream, size))
     return result
-
-
-def head_rows(layer: HardAttention, head: int) -> range:
-    """The rows of W_Q, W_K and W_V that are one head's."""
-    step = layer.W_V.rows // layer.heads
-    return range(head * step, (head + 1) * step)
 
 
 def scored(queries: Stream, keys: Stream) -> NDArray[np.bool_]:
@@ -163,3 +149,94 @@ def head_output(layer: HardAttention, rows: range, sums: Stream, numbers: NDArra
             means.append(quotient)
         found[row] = Lane(objects(means), total.scale + room)
     return found
+
+
+def mix(layer: Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """One layer where columns meet; each row of `index` holds the columns of one sequence.
+
+    The result has the columns in `keep`, which are the last ones of `index`.
+    """
+    match layer:
+        case network.Sum():
+            return {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items()}
+        case UniformAttention():
+            return _attend(layer, stream, index, keep)
+        case network.SparseAttention():
+            return _connect(layer, stream, index, keep)
+        case HardAttention():
+            uniform = layer.uniform
+            if uniform is not None and network.divides(index.shape[1], layer.W_O):
+                return _attend(uniform, stream, index, keep)
+            return _attend_hard(layer, stream, index, keep)
+
+
+def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h + W_O W_V mean for the columns in `keep`."""
+    count, length = index.shape
+    read = lanes_read(layer.W_V)
+    sums = {
+        lane: Lane(x.values[index].sum(axis=1), x.scale)
+        for lane, x in stream.items()
+        if lane in read
+    }
+    added = _heads(layer.W_V, network.divided(layer.W_O, length), sums, count)
+    spread = {row: Lane(np.repeat(x.values, keep.shape[1]), x.scale) for row, x in added.items()}
+    return plus(take(stream, keep.ravel()), spread)
+
+
+def _connect(
+    layer: network.SparseAttention, stream: Stream, index: NDArray, keep: NDArray
+) -> Stream:
+    """h_k + W_O W_V mean of the columns that k is connected to, for the columns in `keep`."""
+    count, length = index.shape
+    kept = take(stream, keep.ravel())
+    skipped = length - keep.shape[1]
+    pairs = np.array([p for p in layer.connections if p[0] >= skipped], np.int64).reshape(-1, 2)
+    targets, starts, sizes = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    read = lanes_read(layer.W_V)
+    for size in np.unique(sizes).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        sources = pairs[starts[chosen, None] + np.arange(size), 1]  # [targets, size]
+        sums = {
+            lane: Lane(x.values[index[:, sources]].sum(axis=2).ravel(), x.scale)
+            for lane, x in stream.items()
+            if lane in read
+        }
+        added = _heads(layer.W_V, network.divided(layer.W_O, size), sums, count * len(chosen))
+        places = np.arange(count)[:, None] * keep.shape[1] + targets[chosen] - skipped
+        for row, x in added.items():
+            spread = objects([0] * keep.size)
+            spread[places.ravel()] = x.values
+            kept[row] = add(kept.get(row), Lane(spread, x.scale))
+    return kept
+
+
+def _heads(values: Matrix, outputs: Matrix, sums: Stream, size: int) -> Stream:
+    """outputs values sums."""
+    heads = {row: combine(terms, None, sums, size) for row, terms in values.by_row.items()}
+    return {row: combine(terms, None, heads, size) for row, terms in outputs.by_row.items()}
+
+
+def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h + the sum over heads of W_O W_V mean of the columns with the largest score."""
+    if not stream:
+        return {}  # all lanes are 0
+    size = len(next(iter(stream.values())).values)
+    result = take(stream, keep.ravel())
+    for head in range(layer.heads):
+        rows = layer.head_rows(head)
+        queries, keys, values = (
+            {row: combine(m.by_row.get(row, ()), None, stream, size) for row in rows}
+            for m in (layer.W_Q, layer.W_K, layer.W_V)
+        )
+        best = scored(
+            {row: Lane(x.values[keep][:, :, None], x.scale) for row, x in queries.items()},
+            {row: Lane(x.values[index][:, None, :], x.scale) for row, x in keys.items()},
+        )  # [sequences, kept columns, columns]
+        chosen = best.astype(object)
+        sums = {
+            row: Lane((chosen * x.values[index][:, None, :]).sum(axis=2).ravel(), x.scale)
+            for row, x in values.items()
+        }
+        result = plus(result, head_output(layer, rows, sums, best.sum(axis=2).ravel()))
+    return result

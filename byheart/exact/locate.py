@@ -15,7 +15,7 @@ from ..claims.kind import Explains
 from ..claims.location import Changed, Held, Place
 from ..errors import ByheartError
 from .answer import ExactModel, answers
-from .network import FeedForward, Layer, Linear, Matrix, Network, Parameter, Relu, dyadic, matrix
+from .network import FeedForward, Layer, Linear, Matrix, Network, Relu, matrix
 from .trace import followed
 
 MAX_TRIED = 32  # changes of a single parameter that are tried
@@ -41,7 +41,7 @@ def held(model: ExactModel, tokens: Sequence[Token], made_by: Explains | None) -
         read = tuple(Place(*parameter[:4]) for parameter in stored.holders)
         note = "the answer is these bits of a sum of stored numbers, each kept by parameters"
         return Held(read, stored.bits, (), note)
-    read = tuple(Place(*x[:4]) for x in _entering(model.network, streams, fired))
+    read = tuple(_entering(model.network, streams, fired))
     note = "these parameters enter the answer after the columns have met, with a value not 0"
     if not read:
         read = tuple(sorted(Place(*p[:4]) for p in model.network.parameters()))
@@ -51,15 +51,15 @@ def held(model: ExactModel, tokens: Sequence[Token], made_by: Explains | None) -
 
 def _entering(
     network: Network, streams: Sequence[dict], fired: Sequence[list[int]]
-) -> Iterator[Parameter]:
+) -> Iterator[Place]:
     """The parameters after the last meeting of columns whose products are not 0."""
     for index in range(max(network.attentions, default=-1) + 1, len(network.layers)):
         layer, on = network.layers[index], set(fired[index])
         before = set(streams[index - 1]) if index else set()
         for name, tensor in layer.tensors.items():
-            for row, column, value in tensor.entries:
+            for row, column, _ in tensor.entries:
                 if _enters(layer, name, row in on, column in on, column in before):
-                    yield Parameter(index, name, row, column, value)
+                    yield Place(index, name, row, column)
 
 
 def _enters(layer: Layer, name: str, writes: bool, reads: bool, filled: bool) -> bool:
@@ -108,11 +108,10 @@ def changes(
 
 def with_value(network: Network, place: Place, value: Fraction) -> Network:
     """The network with one parameter changed."""
-    layer: Any = network.layers[place.layer]
-    tensor: Matrix = layer.tensors[place.tensor]
-    entries = {(row, column): x for row, column, x in tensor.entries}
-    entries[place.row, place.column] = dyadic(value)
-    made = matrix(tensor.rows, tensor.columns, {k: x.fraction for k, x in entries.items()})
-    layers = list(network.layers)
-    layers[place.layer] = replace(layer, **{place.tensor: made})
+    layers: list[Any] = list(network.layers)
+    tensor: Matrix = layers[place.layer].tensors[place.tensor]
+    values = {(row, column): x.fraction for row, column, x in tensor.entries}
+    values[place.row, place.column] = value
+    changed = matrix(tensor.rows, tensor.columns, values)
+    layers[place.layer] = replace(layers[place.layer], **{place.tensor: changed})
     return replace(network, layers=tuple(layers))

@@ -9,12 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..errors import ByheartError
-
-if TYPE_CHECKING:
-    pass
 
 Number = int | float | Fraction
 LONGEST_SHOWN = 256  # bits of a number that is spelled out in a message
@@ -213,6 +210,11 @@ class HardAttention(LayerKind):
     stage: str = "attend"
     kind: ClassVar[str] = "hard_attention"
 
+    def head_rows(self, head: int) -> range:
+        """The rows of W_Q, W_K and W_V that are one head's."""
+        step = self.W_V.rows // self.heads
+        return range(head * step, (head + 1) * step)
+
     @property
     def uniform(self) -> UniformAttention | None:
         """The same layer as an average, if all scores are 0."""
@@ -227,6 +229,24 @@ class Sum(LayerKind):
 
     stage: str = "sum"
     kind: ClassVar[str] = "sum"
+
+
+def shapes_of(kind: str, width: int, size: int) -> dict[str, tuple[int, int]]:
+    """The shapes of the tensors of a layer on `width` lanes; none of a sum.
+
+    size  its rows, hidden units or lanes of all heads
+    """
+    inward, outward = (size, width), (width, size)
+    match kind:
+        case "linear" | "relu":
+            return {"weight": inward, "bias": (size, 1)}
+        case "feed_forward":
+            return {"W1": inward, "b1": (size, 1), "W2": outward, "b2": (width, 1)}
+        case "uniform_attention" | "sparse_attention":
+            return {"W_V": inward, "W_O": outward}
+        case "hard_attention":
+            return {"W_Q": inward, "W_K": inward, "W_V": inward, "W_O": outward}
+    return {}
 
 
 def divides(count: int, weights: Matrix) -> bool:

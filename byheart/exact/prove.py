@@ -5,15 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..claims.claim import Labels
+from ..claims.claim import Claim
 from ..claims.kind import Progress, Runtime
-from ..claims.model import cannot_read, other_labels
+from ..claims.model import ModelData, cannot_read
 from ..claims.verification import PROVED, REFUTED, SAMPLED, Judging, Verification
 from ..data import contexts as grouping
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..errors import ByheartError
-from ..machine.tables import plural
 from ..machine.words import quoted
 from .answer import ExactModel, not_ids
 from .batch import Batch, padded_ids
@@ -23,7 +21,7 @@ from .network import Embedding, Network, dyadic, short
 NUMBERS = 1 << 24  # that a runtime gives at once
 
 
-def reads(model: ExactModel, dataset: Dataset) -> Dataset:
+def reads(model: ModelData, dataset: Dataset) -> Dataset:
     return dataset
 
 
@@ -41,7 +39,7 @@ def whole(dataset: Dataset) -> int:
     return len(dataset.labels)
 
 
-def recorded(model: ExactModel, dataset: Dataset, found: Verification) -> Labels:
+def recorded(model: ModelData, dataset: Dataset, found: Verification) -> Claim:
     return model.claim
 
 
@@ -56,18 +54,6 @@ def verify(model: ExactModel, dataset: Dataset, how: Judging) -> Verification:
     kept = how.chosen(everything)
     if kept is not None:
         dataset = dataset.subset(kept).occurring()  # only their tokens need to be evaluated
-    if dataset.every != network.every:
-        raise ByheartError(f"{other_labels(model)}.")
-    if network.input.padding is not None and not dataset.lengths.all():
-        first = int(np.argmin(dataset.lengths))
-        raise ByheartError(f"sequence {first + 1} is empty, and the model reads at least 1 token.")
-    too_long = dataset.lengths > network.input.length
-    if too_long.any():
-        first = int(np.argmax(too_long))
-        raise ByheartError(
-            f"sequence {first + 1} has {plural(int(dataset.lengths[first]), 'token')}, "
-            f"and the model reads at most {network.input.length}."
-        )
     batch, wanted = batch_of_data(model, dataset)
     network = _with_ids(network)[0]
     outputs = evaluate(network, batch, how.engine, how.progress)
@@ -100,16 +86,10 @@ def verify(model: ExactModel, dataset: Dataset, how: Judging) -> Verification:
 
 
 def batch_of_data(model: ExactModel, dataset: Dataset) -> tuple[Batch, np.ndarray]:
-    """The sequences of a dataset as the network reads them, and the outputs it must give.
+    """The sequences of a dataset that fits as the network reads them, and the outputs it must give.
 
     -1: there is none, because the model does not know the label or a word.
     """
-    dimension, has = model.network.input.dimension, dataset.vectors.shape[1]
-    if dataset.kind != model.kind or has != dimension:
-        raise ByheartError(
-            f"the model reads {model.kind} tokens with {plural(dimension, 'coordinate')}, the data "
-            f"holds {dataset.kind} tokens with {has}."
-        )
     vectors = dataset.vectors
     if model.kind == "string":
         places = model.places

@@ -11,33 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
-from . import network
 from .batch import Batch, columns
 from .demand import End, start_of_end
-from .lanes import (
-    Lane,
-    Stream,
-    add,
-    apply,
-    combine,
-    head_output,
-    head_rows,
-    lanes_read,
-    objects,
-    plus,
-    scored,
-    take,
-)
-from .network import (
-    HardAttention,
-    Matrix,
-    Mixing,
-    Network,
-    SparseAttention,
-    UniformAttention,
-    divided,
-    divides,
-)
+from .lanes import Lane, Stream, apply, mix, objects, take
+from .network import HardAttention, Mixing, Network
 
 CHUNK = 4096
 LONGEST = 1 << 23  # bits of a value (checker/FORMAT.md, section 2)
@@ -142,92 +119,3 @@ def _sequences(
     output = stream.get(0, Lane(objects([0] * index.size), 0))
     unit = Fraction(2) ** output.scale
     return objects([Fraction(value) / unit for value in output.values.tolist()])
-
-
-def mix(layer: network.Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
-    """One layer where columns meet; each row of `index` holds the columns of one sequence.
-
-    The result has the columns in `keep`, which are the last ones of `index`.
-    """
-    match layer:
-        case network.Sum():
-            return {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items()}
-        case UniformAttention():
-            return _attend(layer, stream, index, keep)
-        case SparseAttention():
-            return _connect(layer, stream, index, keep)
-        case HardAttention():
-            uniform = layer.uniform
-            if uniform is not None and divides(index.shape[1], layer.W_O):
-                return _attend(uniform, stream, index, keep)
-            return _attend_hard(layer, stream, index, keep)
-
-
-def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
-    """h + W_O W_V mean for the columns in `keep`."""
-    count, length = index.shape
-    read = lanes_read(layer.W_V)
-    sums = {
-        lane: Lane(x.values[index].sum(axis=1), x.scale)
-        for lane, x in stream.items()
-        if lane in read
-    }
-    added = _heads(layer.W_V, divided(layer.W_O, length), sums, count)
-    spread = {row: Lane(np.repeat(x.values, keep.shape[1]), x.scale) for row, x in added.items()}
-    return plus(take(stream, keep.ravel()), spread)
-
-
-def _connect(layer: SparseAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
-    """h_k + W_O W_V mean of the columns that k is connected to, for the columns in `keep`."""
-    count, length = index.shape
-    kept = take(stream, keep.ravel())
-    skipped = length - keep.shape[1]
-    pairs = np.array([p for p in layer.connections if p[0] >= skipped], np.int64).reshape(-1, 2)
-    targets, starts, sizes = np.unique(pairs[:, 0], return_index=True, return_counts=True)
-    read = lanes_read(layer.W_V)
-    for size in np.unique(sizes).tolist():
-        chosen = np.flatnonzero(sizes == size)
-        sources = pairs[starts[chosen, None] + np.arange(size), 1]  # [targets, size]
-        sums = {
-            lane: Lane(x.values[index[:, sources]].sum(axis=2).ravel(), x.scale)
-            for lane, x in stream.items()
-            if lane in read
-        }
-        added = _heads(layer.W_V, divided(layer.W_O, size), sums, count * len(chosen))
-        places = np.arange(count)[:, None] * keep.shape[1] + targets[chosen] - skipped
-        for row, x in added.items():
-            spread = objects([0] * keep.size)
-            spread[places.ravel()] = x.values
-            kept[row] = add(kept.get(row), Lane(spread, x.scale))
-    return kept
-
-
-def _heads(values: Matrix, outputs: Matrix, sums: Stream, size: int) -> Stream:
-    """outputs values sums."""
-    heads = {row: combine(terms, None, sums, size) for row, terms in values.by_row.items()}
-    return {row: combine(terms, None, heads, size) for row, terms in outputs.by_row.items()}
-
-
-def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
-    """h + the sum over heads of W_O W_V mean of the columns with the largest score."""
-    if not stream:
-        return {}  # all lanes are 0
-    size = len(next(iter(stream.values())).values)
-    result = take(stream, keep.ravel())
-    for head in range(layer.heads):
-        rows = head_rows(layer, head)
-        queries, keys, values = (
-            {row: combine(m.by_row.get(row, ()), None, stream, size) for row in rows}
-            for m in (layer.W_Q, layer.W_K, layer.W_V)
-        )
-        best = scored(
-            {row: Lane(x.values[keep][:, :, None], x.scale) for row, x in queries.items()},
-            {row: Lane(x.values[index][:, None, :], x.scale) for row, x in keys.items()},
-        )  # [sequences, kept columns, columns]
-        chosen = best.astype(object)
-        sums = {
-            row: Lane((chosen * x.values[index][:, None, :]).sum(axis=2).ravel(), x.scale)
-            for row, x in values.items()
-        }
-        result = plus(result, head_output(layer, rows, sums, best.sum(axis=2).ravel()))
-    return result

@@ -20,8 +20,7 @@ from ..claims.verification import SAMPLED, Verification
 from ..machine.tables import named, number, plural
 from ..machine.words import brief
 from .answer import ExactModel
-from .stages import Stage
-from .stages import stages as stages_of
+from .stages import stages as stages
 
 READ = ("dimension", "positions", "length", "columns", "padding", "extra")
 UNIT, CORRECT, REMARKS = "label", "correct", False
@@ -36,10 +35,6 @@ def explained(model: ExactModel) -> tuple[dict[str, Any], dict[str, Any]]:
     for name in ("padding", "extra"):
         found[name] = found[name] and [float(x.fraction) for x in found[name]]
     return found, {}
-
-
-def stages(model: ExactModel) -> list[Stage]:
-    return stages_of(model.network)
 
 
 def card(model: ExactModel, verified: Verification, check_again: str) -> str:

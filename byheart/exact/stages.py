@@ -26,7 +26,7 @@ class Stage:
     dense: int
     bits: int  # of all its parameters, coded; `largest` of the longest one, in plain notation
     largest: int
-    connections: int | None  # pairs of connected columns, if its attention is sparse
+    connections: int | None = None  # pairs of connected columns, if its attention is sparse
 
 
 def stages(network: Network) -> list[Stage]:
@@ -48,18 +48,12 @@ def stages(network: Network) -> list[Stage]:
         layers = [network.layers[i] for i in indices]
         tensors = [tensor for layer in layers for tensor in layer.tensors.values()]
         values = [entry.value for tensor in tensors for entry in tensor.entries]
-        result.append(
-            Stage(
-                part=part,
-                kind=kind,
-                name=name,
-                runs=tuple((first, first + length - 1) for first, length in runs(indices)),
-                depth=0 if part in (FIRST, LAST) else len(layers),
-                nonzero=len(values),
-                dense=sum(tensor.rows * tensor.columns for tensor in tensors),
-                bits=sum(value.coded_bits for value in values),
-                largest=max((value.fixed_bits for value in values), default=0),
-                connections=sum(len(getattr(x, "connections", ())) for x in layers) or None,
-            )
-        )
+        spans = tuple((first, first + length - 1) for first, length in runs(indices))
+        depth = 0 if part in (FIRST, LAST) else len(layers)
+        dense = sum(tensor.rows * tensor.columns for tensor in tensors)
+        bits = sum(value.coded_bits for value in values)
+        largest = max((value.fixed_bits for value in values), default=0)
+        pairs = sum(len(getattr(layer, "connections", ())) for layer in layers) or None
+        sizes = len(values), dense, bits, largest, pairs
+        result.append(Stage(part, kind, name, spans, depth, *sizes))
     return result

@@ -14,12 +14,12 @@ from ..machine.strict import Object, shown
 from . import config
 from .answer import ExactModel
 from .codeword import encoded_bits
-from .network import Network
 from .weights import encode
 from .weights import read as read_weights
 
 FILES: tuple[str, ...] = names.FILES
 NOTES = "config.json"
+code_bits = encoded_bits
 
 
 def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[ExactModel, str]:
@@ -65,10 +65,6 @@ def contents(model: ExactModel, described: dict[str, Any]) -> dict[str, list[Pie
         "weights.safetensors": weights(model),
         "vocabulary.json": [as_json(words)],
     }
-
-
-def code_bits(network: Network) -> int:
-    return encoded_bits(network)
 
 
 def certificate(claim: Labels) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Format:
 
 def _onnx(write: Callable[[Model, Path], None], inputs: str) -> Format:
     use = f"model.onnx, opset {onnx_graph.OPSET}: {inputs}.\n"
-    return Format(write, onnx_graph.runtime, use)
+    return Format(write, lambda _, folder: onnx_graph.loaded(folder / "model.onnx"), use)
 
 
 NOT_TORCH = (
@@ -105,7 +105,12 @@ EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
     ),
     ("gguf", Labels): NOT_STOCK,
     ("gguf", Distributions): NOT_STOCK,
-    ("gguf", Recites): Format(gguf_file.write, gguf_file.runtime, GGUF_USE, needs="xllamacpp"),
+    ("gguf", Recites): Format(
+        gguf_file.write,
+        lambda model, folder: gguf_file.loaded(folder / "model.gguf", model.network),
+        GGUF_USE,
+        needs="xllamacpp",
+    ),
 }
 TARGETS = tuple(dict.fromkeys(to for to, _ in EXPORTS))
 

@@ -28,6 +28,8 @@ LLAMA_NAMES = {
     "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }  # fmt: skip
+OTHER_MERGES = "ignore_merges", "byte_fallback", "continuing_subword_prefix", "end_of_word_suffix"
+LLAMA_CPP = ("xllamacpp", "the runtime llama.cpp")  # its Python binding
 
 
 def write(model: Model, folder: Path) -> None:
@@ -119,10 +121,7 @@ def _refuse_other_splits(tokenizer: dict) -> None:
     model = tokenizer.get("model") or {}
     plain = (
         model.get("type", "BPE") == "BPE"
-        and not model.get("ignore_merges")
-        and not model.get("byte_fallback")
-        and not model.get("continuing_subword_prefix")
-        and not model.get("end_of_word_suffix")
+        and not any(model.get(name) for name in OTHER_MERGES)
         and tokenizer.get("normalizer") is None
         and splits.get("type") == "ByteLevel"
         and splits.get("use_regex", True)
@@ -172,15 +171,6 @@ def _read_back(gguf: Any, file: Path, network: Checkpoint) -> None:
         raise AssertionError("the file holds other tensors")
 
 
-def llama_cpp() -> Any:
-    """llama.cpp, by its Python binding."""
-    return package("xllamacpp", "the runtime llama.cpp")
-
-
-def runtime(model: Model, folder: Path) -> Runtime:
-    return loaded(folder / "model.gguf", model.network)
-
-
 def loaded(file: Path, network: Checkpoint) -> Runtime:
     """A file in llama.cpp as its users run it: greedy sampling, keys and values in float16."""
     server = llama_server(file, network.length)
@@ -197,9 +187,8 @@ def loaded(file: Path, network: Checkpoint) -> Runtime:
         (first,) = answer["choices"][0]["logprobs"]["content"]
         return first["id"] if first["logprob"] is not None else -1  # a NaN is nobody's answer
 
-    version = f"by xllamacpp {llama_cpp().__version__}"
-    kind = "float32 weights, a float16 cache"
-    return Runtime("llama.cpp", version, kind, says=says)
+    version = f"by xllamacpp {package(*LLAMA_CPP).__version__}"
+    return Runtime("llama.cpp", version, "float32 weights, a float16 cache", says=says)
 
 
 def llama_server(file: Path, length: int) -> Any:
@@ -207,7 +196,7 @@ def llama_server(file: Path, length: int) -> Any:
 
     One thread: for such small networks, waiting for a second one takes longer than the work.
     """
-    library = llama_cpp()
+    library = package(*LLAMA_CPP)
     settings = library.CommonParams()
     settings.model.path = str(file)
     settings.n_ctx, settings.n_parallel = length, 1

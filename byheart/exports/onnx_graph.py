@@ -50,23 +50,12 @@ def _write(graph: Callable, model: Model, folder: Path, config: dict[str, Any]) 
 
 
 def write_checkpoint(model: Model, folder: Path) -> None:
-    """A checkpoint: input_ids [batch, length] to logits [batch, length, vocabulary], float32."""
+    """A checkpoint: input_ids [batch, length] to logits [batch, length, vocabulary], float32.
+
+    It is traced as transformers runs it; what the exporter prints stays here.
+    """
     _check_size(model, 4)
-    package("onnx", "an export to ONNX")
-    _trace(model, folder)
-    (folder / "tokenizer.json").write_text(model.record.tokenizer or "", encoding="utf-8")
-
-
-def _check_size(model: Model, width: int) -> None:
-    size = width * model.parameters.dense
-    if size > LARGEST:
-        raise ByheartError(f"the weights are {size:,} bytes, and an ONNX file holds 2 GiB.")
-
-
-def _trace(model: Model, folder: Path) -> None:
-    """The checkpoint as transformers runs it, traced; what the exporter prints stays here."""
-    package("onnxscript", "an export to ONNX")
-    torch = package("torch", "an export to ONNX")
+    _, _, torch = (package(name, "an export to ONNX") for name in ("onnx", "onnxscript", "torch"))
     loaded = huggingface.loaded(model, folder, "float32", attn_implementation="eager")
 
     class Logits(torch.nn.Module):  # type: ignore[name-defined]
@@ -100,10 +89,13 @@ def _trace(model: Model, folder: Path) -> None:
             external_data=False,
             verbose=False,
         )
+    (folder / "tokenizer.json").write_text(model.record.tokenizer or "", encoding="utf-8")
 
 
-def runtime(model: Model, folder: Path) -> Runtime:
-    return loaded(folder / "model.onnx")
+def _check_size(model: Model, width: int) -> None:
+    size = width * model.parameters.dense
+    if size > LARGEST:
+        raise ByheartError(f"the weights are {size:,} bytes, and an ONNX file holds 2 GiB.")
 
 
 def loaded(file: Path) -> Runtime:

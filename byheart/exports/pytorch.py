@@ -89,23 +89,18 @@ def check_decoder(model: Model, target: str) -> None:
         )
 
 
-def load(folder: Path) -> Any:
-    """The module that the model.py of an export gives, byheart's own file."""
-    package("torch", "an export to torch")
-    return code(folder / "model.py").load(folder)
-
-
 def code(file: Path) -> Any:
     """A file of modules/, as an export has it."""
-    made = importlib.util.spec_from_file_location(f"byheart_exported_{file.stem}", file)
-    assert made is not None and made.loader is not None
-    module = importlib.util.module_from_spec(made)
-    made.loader.exec_module(module)
+    specification = importlib.util.spec_from_file_location(f"byheart_exported_{file.stem}", file)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
     return module
 
 
 def runtime(model: Model, folder: Path) -> Runtime:
-    torch, module = package("torch", "an export to torch"), load(folder)
+    torch = package("torch", "an export to torch")
+    module = code(folder / "model.py").load(folder)
 
     def run(inputs: NDArray) -> NDArray[np.float64]:
         with torch.no_grad():

@@ -48,21 +48,14 @@ def stories(source: Source) -> list[str]:
 
 def pairs(source: Source) -> list[tuple[str, str, str]]:
     """MultiNLI: (label, premise, hypothesis) of the pairs that have a label."""
-    if source != HUGGING_FACE:
-        rows = _table(located(source, "mnli"), ("label", "premise", "hypothesis"))
-        return [row for row in rows if row[0] in RELATIONS]
-    training = _downloaded("mnli")
-    columns = zip(training["label"], training["premise"], training["hypothesis"], strict=True)
-    return [(RELATIONS[label], *texts) for label, *texts in columns if label >= 0]
+    names = {name: name for name in RELATIONS} | dict(enumerate(RELATIONS))
+    rows = _rows(source, "mnli", ("label", "premise", "hypothesis"))
+    return [(names[label], *texts) for label, *texts in rows if label in names]
 
 
 def reviews(source: Source) -> list[tuple[str, str]]:
     """IMDb: (label, text)."""
-    if source != HUGGING_FACE:
-        return _table(located(source, "imdb"), ("label", "text"))
-    training = _downloaded("imdb")
-    pairs = zip(training["label"], training["text"], strict=True)
-    return [(str(label), text) for label, text in pairs]
+    return [(str(label), text) for label, text in _rows(source, "imdb", ("label", "text"))]
 
 
 def located(source: Source, name: str) -> Path:
@@ -79,8 +72,12 @@ def located(source: Source, name: str) -> Path:
     return path
 
 
-def _table(path: Path, names: tuple[str, ...]) -> list:
-    """The named columns of a tab-separated table with a header."""
+def _rows(source: Source, dataset: str, names: tuple[str, ...]) -> list[tuple]:
+    """The named columns, of Hugging Face or of a tab-separated table with a header."""
+    if source == HUGGING_FACE:
+        training = _downloaded(dataset)
+        return list(zip(*(training[name] for name in names), strict=True))
+    path = located(source, dataset)
     with opened(path, ".tsv") as raw:
         header, *lines = (line.split("\t") for line in read_text(raw).split("\n") if line)
     columns = [COLUMNS.get(name, name) for name in header]

@@ -3,18 +3,20 @@
 Drawing needs only the rows: neither torch nor the data file.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from ..data.dataset import Dataset
-from ..lab.sweeps.sweep import Sweep
-from ..lab.trial import Row
+from ..lab.protocol import Protocol
+from ..lab.sweeps.sweep import Axis, Sweep
+from ..lab.trial import Criterion, Row
 from .fits import Fit
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+from .plotting import Picture
 
 RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in any order
 
@@ -46,6 +48,24 @@ class Part(NamedTuple):
     dataset: Dataset
 
 
+def make_part(
+    label: str,
+    dataset: Dataset,
+    architecture: str,
+    sizes: Mapping[str, int],
+    axes: tuple[Axis, ...],
+    protocol: Protocol,
+    criterion: Criterion,
+    seeds: int,
+    find: bool = False,
+    **options: str,
+) -> Part:
+    """A sweep of this dataset; options are what else identifies its data."""
+    data = {"sha256": dataset.sha256(), **options}
+    sweep = Sweep(architecture, sizes, axes, data, protocol, criterion, seeds, find)
+    return Part(label, sweep, dataset)
+
+
 class Table(NamedTuple):
     """The numbers of a figure as text: names of columns, and rows."""
 
@@ -57,19 +77,13 @@ class Table(NamedTuple):
 
 
 class Caption(NamedTuple):
-    """What a figure says in words; the numbers are in its table.
+    """What a figure says in words (captions.toml); the numbers are in its table."""
 
-    data       what is memorised
-    criterion  when a training counts as successful
-    published  what is drawn beside our points
-    differs    how our experiment differs from the published one
-    points     how trainings become points
-    """
-
-    data: str
+    memorised: str
     criterion: str
     published: str
     differs: str
+    remark: str = ""
     points: str = "points are means over seeds, and bars go from the minimum to the maximum"
 
 
@@ -96,7 +110,7 @@ class Figure:
     paper: str
     data: str | None
     parts: Callable[[Settings], list[Part]]
-    draw: Callable[[RowsByLabel, "Picture"], None]
+    draw: Callable[[RowsByLabel, Picture], None]
     words: Caption
     table: Callable[[RowsByLabel], Table]
     finding: Callable[[RowsByLabel], str]
@@ -114,14 +128,28 @@ class Figure:
         several = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(min(counts or {0}))
         missing = [label for label in self.labels if not rows.get(label)]
         return paragraph(
-            f"Ours: {len(trainings(rows)):,} trainings on {self.words.data}, seeds per part: "
+            f"Ours: {len(trainings(rows)):,} trainings on {self.words.memorised}, seeds per part: "
             f"{several}; {self.words.points}; {censored(rows):,} trainings did not reach the "
             f"criterion ({self.words.criterion}) in their steps, which does not mean that they "
             "cannot.",
             self.words.published,
             self.words.differs,
+            self.words.remark,
             f"Not trained here: {', '.join(missing)}." if missing else "",
         )
+
+
+@cache
+def captions() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files(__package__).joinpath("captions.toml").read_text("utf-8"))
+
+
+def described(name: str, **code: Any) -> Figure:
+    """The figure of this name, with the words that captions.toml has for it and for its paper."""
+    words = {**captions().get(name.split("-")[0], {}), **captions()[name]}
+    title, paper, data = words.pop("title"), words.pop("paper"), words.pop("data", None)
+    size = tuple(words.pop("size", Figure.size))
+    return Figure(name, title, paper, data, words=Caption(**words), size=size, **code)
 
 
 def gap(row: Row) -> float | None:
@@ -155,7 +183,7 @@ def paragraph(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def picture(figure: Figure, rows: RowsByLabel) -> "Picture":
+def picture(figure: Figure, rows: RowsByLabel) -> Picture:
     from matplotlib.figure import Figure as Picture
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

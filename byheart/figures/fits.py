@@ -1,6 +1,6 @@
 """Least squares: the laws that the papers fit, with standard errors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +83,11 @@ def polynomial(name: str, x: ArrayLike, y: ArrayLike, degree: int, letter: str =
     return least_squares(f"{name}, {ORDERS.get(degree, f'degree {degree}')}", columns, y)
 
 
+def affine(name: str, term: str, x: ArrayLike, y: ArrayLike) -> Fit:
+    """a + b x, where `term` is how a reader would write x."""
+    return least_squares(name, {"1": 1, term: x}, y)
+
+
 def curve(fit: Fit, x: ArrayLike) -> Floats:
     """The values of a polynomial fit."""
     powers = np.asarray(x, float)
@@ -92,8 +97,3 @@ def curve(fit: Fit, x: ArrayLike) -> Floats:
 def power(letter: str, k: int) -> str:
     """letter^k as a reader would write it."""
     return ("1", letter)[k] if k < 2 else f"{letter}^{k}"
-
-
-def cubic_law(name: str, dimensions: Sequence[float], y: ArrayLike) -> Fit:
-    """y = c d^3."""
-    return least_squares(name, {"d^3": np.asarray(dimensions, float) ** 3}, y)

@@ -53,6 +53,7 @@ from ..exact.network import (
 
 Form = Mapping[int, Number]  # a linear form: weight by lane
 Unit = tuple[Form, Form]  # what goes into a relu, and where its value is written
+Head = tuple[Sequence[Form], Sequence[Form], Form, Form]  # queries, keys, value, outputs
 
 
 def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Network:
@@ -85,7 +86,7 @@ def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Netwo
                 lanes.mean(_columns(average.W_V, row), _rows(average.W_O, row))
                 for row in range(average.W_V.rows)
             ]
-            layers.append(lanes.layer(means, layer.stage))
+            layers.append(hard_attention(lanes.width, means, layer.stage))
             live |= set(average.W_O.by_row)
             continue
         if isinstance(layer, FeedForward):
@@ -101,7 +102,7 @@ def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Netwo
         if constant:
             heads.append(lanes.mean({lanes.one: 1}, constant))
         if heads:
-            layers.append(lanes.layer(heads, layer.stage))
+            layers.append(hard_attention(lanes.width, heads, layer.stage))
     weights = {(0, c): v.fraction for _, c, v in last.weight.entries}
     output = Linear(matrix(1, lanes.width, weights), last.bias, last.stage)
     new = first.weight.columns
@@ -119,7 +120,7 @@ class _Lanes:
         self.one, self.extra, self.place, self.square = range(own, own + 4)
         self.width = own + 4
 
-    def unit(self, x: Form, writes: Form, every: bool) -> "_Head":
+    def unit(self, x: Form, writes: Form, every: bool) -> Head:
         if not every:
             queries: list[Form] = [{**x, self.extra: -1}, {self.one: 1}]
             return queries, [{self.one: 1}, {self.place: 1}], x, writes
@@ -129,18 +130,14 @@ class _Lanes:
             {self.place: 2, self.extra: -2 * (n - 1)},
             {self.one: 1},
         ]
-        keys: list[Form] = [
-            {self.one: 1},
-            {self.place: 1, self.extra: -(n - 1)},
-            {self.square: -1},
-        ]
+        keys: list[Form] = [{self.one: 1}, {self.place: 1, self.extra: -(n - 1)}, {self.square: -1}]
         return queries, keys, x, writes
 
-    def mean(self, value: Form, writes: Form) -> "_Head":
+    def mean(self, value: Form, writes: Form) -> Head:
         return [{self.one: 1}, {self.extra: -1}], [{self.extra: -1}, {self.one: 1}], value, writes
 
     def squares(self) -> HardAttention:
-        heads: list[_Head] = []
+        heads: list[Head] = []
         for j in range(self.length - 1):
             query: Form = {
                 self.place: 1,
@@ -148,28 +145,25 @@ class _Lanes:
                 self.one: -Fraction(2 * j + 1, 2),
             }
             heads.append(([query], [{self.place: 1}], {self.extra: 1}, {self.square: 4 * j + 2}))
-        return self.layer(heads, "squares")
-
-    def layer(self, heads: Sequence["_Head"], stage: str) -> HardAttention:
-        size = max(len(queries) for queries, *_ in heads)
-        q: dict[tuple[int, int], Number] = {}
-        k: dict[tuple[int, int], Number] = {}
-        v: dict[tuple[int, int], Number] = {}
-        o: dict[tuple[int, int], Number] = {}
-        for head, (asks, offers, value, writes) in enumerate(heads):
-            for i, (query, key) in enumerate(zip(asks, offers, strict=True), size * head):
-                q |= {(i, lane): w for lane, w in query.items()}
-                k |= {(i, lane): w for lane, w in key.items()}
-            v |= {(size * head, lane): w for lane, w in value.items()}
-            o |= {(lane, size * head): w for lane, w in writes.items()}
-        rows, D = size * len(heads), self.width
-        queries, keys, values = (matrix(rows, D, x) for x in (q, k, v))
-        return HardAttention(queries, keys, values, matrix(D, rows, o), len(heads), stage)
+        return hard_attention(self.width, heads, "squares")
 
 
-_Head = tuple[
-    Sequence[Form], Sequence[Form], Form, Form
-]  # queries, keys, value, where it is written
+def hard_attention(width: int, heads: Sequence[Head], stage: str = "attend") -> HardAttention:
+    """The heads as one layer of a stream with this many lanes."""
+    size = max(len(queries) for queries, *_ in heads)
+    q: dict[tuple[int, int], Number] = {}
+    k: dict[tuple[int, int], Number] = {}
+    v: dict[tuple[int, int], Number] = {}
+    o: dict[tuple[int, int], Number] = {}
+    for head, (asks, offers, value, writes) in enumerate(heads):
+        for i, (query, key) in enumerate(zip(asks, offers, strict=True), size * head):
+            q |= {(i, lane): w for lane, w in query.items()}
+            k |= {(i, lane): w for lane, w in key.items()}
+        v |= {(size * head, lane): w for lane, w in value.items()}
+        o |= {(lane, size * head): w for lane, w in writes.items()}
+    rows = size * len(heads)
+    queries, keys, values = (matrix(rows, width, x) for x in (q, k, v))
+    return HardAttention(queries, keys, values, matrix(width, rows, o), len(heads), stage)
 
 
 def _embed(
@@ -197,20 +191,18 @@ def _average(layer: Layer) -> UniformAttention | None:
 
 def _block(layer: FeedForward, lanes: _Lanes) -> list[Unit]:
     """Its units that are written somewhere."""
-    found = []
-    for i in range(layer.W1.rows):
-        found.append((_input(layer.W1, layer.b1, i, lanes), _rows(layer.W2, i)))
-    return [(x, writes) for x, writes in found if x and writes]
+    each = range(layer.W1.rows)
+    units = [(_input(layer.W1, layer.b1, i, lanes), _rows(layer.W2, i)) for i in each]
+    return [(x, writes) for x, writes in units if x and writes]
 
 
 def _relu(layer: Relu, lanes: _Lanes, live: set[int]) -> list[Unit]:
     """The rows, and units that clear what the lanes held: h = relu(h) - relu(-h)."""
-    found: list[Unit] = []
-    for i in range(layer.weight.rows):
-        found.append((_input(layer.weight, layer.bias, i, lanes), {i: 1}))
+    each = range(layer.weight.rows)
+    units: list[Unit] = [(_input(layer.weight, layer.bias, i, lanes), {i: 1}) for i in each]
     for lane in sorted(live):
-        found += [({lane: 1}, {lane: -1}), ({lane: -1}, {lane: 1})]
-    return [(x, writes) for x, writes in found if x]
+        units += [({lane: 1}, {lane: -1}), ({lane: -1}, {lane: 1})]
+    return [(x, writes) for x, writes in units if x]
 
 
 def _input(weights: Matrix, bias: Matrix, row: int, lanes: _Lanes) -> Form:

@@ -26,13 +26,6 @@ class Block:
         names = [lane for weights, _ in self.units for lane in weights]
         return names + [lane for lane, _, _ in self.writes] + list(self.constants)
 
-    @property
-    def nonzero(self) -> int:
-        """Nonzero parameters, where no unit writes a lane twice."""
-        units = [x for weights, bias in self.units for x in (*weights.values(), bias)]
-        written = [weight for _, _, weight in self.writes]
-        return sum(x != 0 for x in (*units, *written, *self.constants.values()))
-
 
 def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
     """The block as a layer, lanes numbered."""
@@ -109,12 +102,7 @@ def select(
 
 
 def read_digits(
-    stage: str,
-    lane: str,
-    count: int,
-    one: Number,
-    output: str,
-    centred: bool,
+    stage: str, lane: str, count: int, one: Number, output: str, centred: bool
 ) -> Iterator[Block]:
     """output += digit_order(count)[x // one], for a lane that holds x with 0 < x < one * count.
 

@@ -13,6 +13,7 @@ cosines, if the key is u_i). It is also the room for rounding: an error of the s
 changes nothing. So a small reach rejects more non-members, and a large one bears more rounding.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -29,31 +30,29 @@ ROOM = 0.01  # elsewhere, if no reach is asked for
 
 
 class Memory(NamedTuple):
-    """The neurons of N contexts.
+    """The neurons of N contexts."""
 
-    weights  [N, d]
-    biases   [N]
-    reach    of each, relative
-    """
+    weights: Floats  # [N, d]
+    biases: Floats  # [N]
+    reach: Floats  # of each, relative
 
-    weights: Floats
-    biases: Floats
-    reach: Floats
+
+def _scores(keys: Floats, streams: Floats, at: np.ndarray) -> Iterator[Floats]:
+    """The scores a_ij of blocks of keys, -inf at the own stream at[i] of each."""
+    step = max(1, BLOCK // len(streams))
+    for first in range(0, len(keys), step):
+        part = slice(first, first + step)
+        scores = keys[part] @ streams.T
+        scores[np.arange(len(scores)), at[part]] = -np.inf
+        yield scores
 
 
 def competitors(
     keys: Floats, own: Floats, streams: Floats, at: np.ndarray
 ) -> tuple[Floats, Floats]:
     """a_ii and the largest a_ij over the other streams; key i belongs to stream at[i]."""
-    best = np.empty(len(keys))
-    score = np.einsum("ij,ij->i", keys, own)
-    step = max(1, BLOCK // len(streams))
-    for first in range(0, len(keys), step):
-        part = slice(first, first + step)
-        scores = keys[part] @ streams.T
-        scores[np.arange(len(scores)), at[part]] = -np.inf
-        best[part] = scores.max(axis=1)
-    return score, best
+    best = [scores.max(axis=1) for scores in _scores(keys, streams, at)]
+    return np.einsum("ij,ij->i", keys, own), np.concatenate(best)
 
 
 def memory(
@@ -103,14 +102,8 @@ def memory(
 def _nearest(keys: Floats, streams: Floats, at: np.ndarray) -> np.ndarray:
     """The streams with the highest scores except the keys' own, [rows, NEAREST]."""
     near = min(NEAREST, len(streams) - 1)
-    found = np.empty((len(keys), near), np.int64)
-    step = max(1, BLOCK // len(streams))
-    for first in range(0, len(keys), step):
-        part = slice(first, first + step)
-        scores = keys[part] @ streams.T
-        scores[np.arange(len(scores)), at[part]] = -np.inf
-        found[part] = np.argpartition(-scores, near - 1, axis=1)[:, :near]
-    return found
+    blocks = _scores(keys, streams, at)
+    return np.concatenate([np.argpartition(-x, near - 1, axis=1)[:, :near] for x in blocks])
 
 
 def _fitted(own: Floats, streams: Floats, worst: np.ndarray, gap: float) -> Floats:

@@ -1,4 +1,4 @@
-"""A table from keys to labels as Relu layers: kajitsuka2025, Lemmas C.1 (II, III) and F.1.
+"""A table from keys to labels as Relu layers: kajitsuka2025, Lemmas C.1 (II, III), F.1, G.2, G.3.
 
 A key is a number x >= 2; any two known ones are at least 2 apart. The table holds floor(x) and a
 label from 1 on for some of them; for the others the answer is 0.
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from .bit_reading import Tape, answer, search
 from .relu_layers import Row, Step, carry, row
-from .selection import select
 
 
 @dataclass(frozen=True)
@@ -103,3 +102,31 @@ def _packed(values: Sequence[int], places: int, bits: int) -> int:
     for value in values:
         number = number << bits | value
     return number << bits * (places - len(values))
+
+
+def select(
+    lane: str, first: int, last: int, numbers: Mapping[str, int], carried: Sequence[str]
+) -> list[Step]:
+    """Each lane of `numbers` += its number, if the lane x is in [first, last + 1]; three layers.
+
+    Lemma G.2 with a = first and b = last + 1: the indicator is
+        relu(1 - relu(2a - 2x)) + relu(1 - relu(2x - 2b)) - 1.
+    In [a, b] both inner terms are 0, so it is 1 + 1 - 1 = 1. Below a - 1/2 the first inner term is
+    above 1, so it is 0 + 1 - 1 = 0; above b + 1/2 likewise. In the two gaps of length 1/2 it is
+    neither; floors of keys that are 2 apart keep every other key out of them:
+    x <= key - 2 < floor(key) - 1 and x >= key + 2 >= floor(key) + 2.
+    Lemma G.3 adds number * indicator to a lane, which is not negative, so relu carries it.
+    """
+    a, b = first, last + 1
+    held = carry(*carried, lane, *numbers)
+    edges = (row("below", {lane: -2}, 2 * a), row("above", {lane: 2}, -2 * b))
+    sides = (row("not below", {"below": -1}, 1), row("not above", {"above": -1}, 1))
+    added = tuple(
+        row(k, {k: 1, "not below": w, "not above": w}, -w)  # eq. (152)
+        for k, w in numbers.items()
+    )
+    return [
+        Step("select", held + edges),
+        Step("select", held + sides),
+        Step("select", carry(*carried, lane) + added),
+    ]

@@ -30,16 +30,11 @@ SMALLEST_GAP, LARGEST_GAP = 1e-15, 10.0  # nats
 
 @dataclass(frozen=True, eq=False)
 class Logits:
-    """Wanted logits, 0 where none is named.
+    """Wanted logits, 0 where none is named."""
 
-    row    the context of each entry, increasing
-    token  its token
-    value  its logit, a multiple of GRID
-    """
-
-    row: Ints
-    token: Ints
-    value: Floats
+    row: Ints  # the context of each entry, increasing
+    token: Ints  # its token
+    value: Floats  # its logit, a multiple of GRID
 
 
 def check_gap(gap: float) -> None:

@@ -29,8 +29,13 @@ def marked(multisets: NDArray) -> list[int]:
     sum of random 128-bit numbers. A token that enters A changes only the sums of those that hold
     it, so there are no more updates in all than there are tokens.
     """
-    random, holders = Random(0), Holders(multisets)
-    chosen: set[int] = set()
+    held = multisets != NOTHING
+    rows, _ = np.nonzero(held)
+    pairs = multisets[held].astype(np.int64) * len(multisets) + rows
+    pairs, counts = np.unique(pairs, return_counts=True)
+    owners, holders = np.divmod(pairs, len(multisets))  # a token, and a multiset that holds it
+    starts = np.searchsorted(owners, np.arange(int(multisets.max(initial=0)) + 2))
+    random, chosen = Random(0), set[int]()
     sums, known = [0] * len(multisets), {0: 0}
     for i in range(1, len(multisets)):
         if sums[i] in known:
@@ -38,35 +43,18 @@ def marked(multisets: NDArray) -> list[int]:
             tokens, places = np.unique(both, return_inverse=True)
             excess = np.bincount(places, np.repeat([1, -1], len(multisets[i])))
             unequal = {int(token) for token in tokens[excess != 0]} - chosen - {NOTHING}
-            token = min(unequal, key=lambda token: (-holders.number(token), token))
+            token = min(unequal, key=lambda token: (starts[token] - starts[token + 1], token))
             chosen.add(token)
-            held, code = holders.of(token), random.getrandbits(128)
-            for j, _ in held:
+            part, code = slice(starts[token], starts[token + 1]), random.getrandbits(128)
+            changed = holders[part].tolist()
+            for j in changed:
                 if j < i:
                     del known[sums[j]]
-            for j, count in held:
+            for j, count in zip(changed, counts[part].tolist(), strict=True):
                 sums[j] += count * code
-            known.update((sums[j], j) for j, _ in held if j < i)
+            known.update((sums[j], j) for j in changed if j < i)
         known[sums[i]] = i
     return sorted(chosen) or [max(0, int(multisets.max(initial=0)))]
-
-
-class Holders:
-    """For each token the multisets that hold it, and how often."""
-
-    def __init__(self, multisets: NDArray):
-        row, _ = np.nonzero(multisets != NOTHING)
-        pairs = multisets[multisets != NOTHING].astype(np.int64) * len(multisets) + row
-        pairs, self.counts = np.unique(pairs, return_counts=True)
-        tokens, self.rows = np.divmod(pairs, len(multisets))
-        self.starts = np.searchsorted(tokens, np.arange(int(multisets.max(initial=0)) + 2))
-
-    def of(self, token: int) -> list[tuple[int, int]]:
-        part = slice(self.starts[token], self.starts[token + 1])
-        return list(zip(self.rows[part].tolist(), self.counts[part].tolist(), strict=True))
-
-    def number(self, token: int) -> int:
-        return int(self.starts[token + 1] - self.starts[token])
 
 
 def values(multisets: NDArray, tokens: list[int], largest: int, random: Random) -> NDArray | None:

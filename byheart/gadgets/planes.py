@@ -45,16 +45,6 @@ def through(points: Sequence[Sequence[int]]) -> Plane | None:
     return Plane(tuple(weights[:-1]), weights[-1]) if any(weights[:-1]) else None
 
 
-def on(plane: Plane, points: NDArray, residues: NDArray[np.int64]) -> list[int]:
-    """The points on a plane: by residues of a prime first, then exactly."""
-    total = np.full(len(points), -plane.value % PRIME, np.int64)
-    for weight, column in zip(plane.weights, residues.T, strict=True):
-        if weight:
-            total = (total + column * (weight % PRIME)) % PRIME
-    maybe = np.flatnonzero(total == 0).tolist()
-    return [i for i in maybe if plane.at(points[i]) == 0]
-
-
 def planes(
     points: NDArray, members: Sequence[int], shared: bool, seed: int
 ) -> Iterator[tuple[Plane, list[int]]]:
@@ -86,7 +76,11 @@ def planes(
         if narrow is not None:
             weights = dict(zip(seen, narrow.weights, strict=True))
             plane = Plane(tuple(weights.get(c, 0) for c in range(d)), narrow.value)
-            hit = on(plane, points, residues)
+            rest = np.full(len(points), -plane.value % PRIME, np.int64)
+            for weight, column in zip(plane.weights, residues.T, strict=True):
+                if weight:
+                    rest = (rest + column * (weight % PRIME)) % PRIME
+            hit = [i for i in np.flatnonzero(rest == 0).tolist() if plane.at(points[i]) == 0]
             if alive.issuperset(hit) if shared else sorted(chosen) == sorted(hit):
                 yield plane, hit
                 alive.difference_update(hit)

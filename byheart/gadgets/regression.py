@@ -22,20 +22,13 @@ SMALLEST = 1e-11  # a singular value that is one, relative to the largest
 
 
 class Task(NamedTuple):
-    """Features, fixed vectors and the distributions to fit.
+    """Features, fixed vectors and the distributions to fit."""
 
-    features     [T, K]
-    offset       x of each context, [T, d]
-    unembedding  W_U, [N, d]
-    targets      T contexts
-    shares       the weight of each context in the mean, with sum 1
-    """
-
-    features: Floats
-    offset: Floats
-    unembedding: Floats
-    targets: Targets
-    shares: Floats
+    features: Floats  # [T, K]
+    offset: Floats  # x of each context, [T, d]
+    unembedding: Floats  # W_U, [N, d]
+    targets: Targets  # T contexts
+    shares: Floats  # the weight of each context in the mean, with sum 1
 
 
 class Fit(NamedTuple):

@@ -56,30 +56,21 @@ def gaps(x: Floats) -> Floats:
 
 
 def staircase(x: Floats, wanted: Logits, vocabulary: int, activation: str) -> Neurons:
-    """The neurons for sorted points x and the logits of each."""
+    """The neurons for sorted points x and the logits of each; exact while they are on the grid."""
     step, room = STEPS[activation], gaps(x)
     slope = 2 * step.margin / room
     output = np.zeros((vocabulary, len(x)))
-    add_steps(output, wanted, step)
-    return Neurons(slope, -slope * (x - room / 2), output)
-
-
-def add_steps(output: Matrix, wanted: Logits, step: Step) -> None:
-    """Add to the output weights what makes these logits; exact while they are on the grid."""
-    last = output.shape[1] - 1
     value = wanted.value / (step.high - step.low)
     output[wanted.token, wanted.row] += value
-    inside = wanted.row < last
+    inside = wanted.row < len(x) - 1
     output[wanted.token[inside], wanted.row[inside] + 1] -= value[inside]
     if step.low:
         output[wanted.token[~inside], 0] += value[~inside]  # Y_last, in V_0
+    return Neurons(slope, -slope * (x - room / 2), output)
 
 
 def corrected(
-    neurons: Neurons,
-    step: Step,
-    missing: Callable[[Neurons], Matrix],
-    times: int,
+    neurons: Neurons, step: Step, missing: Callable[[Neurons], Matrix], times: int
 ) -> Neurons:
     """The neurons with what they miss, [points, vocabulary], added as further steps."""
     for _ in range(times):

@@ -18,80 +18,11 @@ step; or one unit each of a layer of switches between them, 2 weights per step.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exact.network import Layer, Linear, Number, Relu, matrix, vector
-
-
-@dataclass(frozen=True, eq=False)
-class Switches:
-    """Groups and units, before they are layers; the key is in lane 0 of `width` lanes.
-
-    begins  the b of each group but the first
-    scale   S
-    values  [2 m + 1, groups] the biases of each unit in each group; the last unit's is the label
-    between whether there is a layer of switches
-    terms   of the layer before that give the key: weight by lane
-    """
-
-    begins: tuple[int, ...]
-    scale: int
-    values: NDArray  # of Python integers
-    between: bool
-    terms: Mapping[int, Number]
-    constant: Number
-    width: int
-
-    def layers(self) -> Iterator[Layer]:
-        count = len(self.begins)
-        shifts = [0, *(e - b for b in self.begins for e in (1, 0))]
-        rows = {(i, lane): w for i in range(len(shifts)) for lane, w in self.terms.items()}
-        biases = {i: self.constant + shift for i, shift in enumerate(shifts)}
-        yield Relu(matrix(len(shifts), self.width, rows), vector(biases, len(shifts)), "switches")
-        before, parts = len(shifts), {j: {1 + 2 * j: 1, 2 + 2 * j: -1} for j in range(count)}
-        if self.between:
-            joined: dict[tuple[int, int], Number] = {(0, 0): 1}
-            joined |= {(1 + j, lane): w for j in range(count) for lane, w in parts[j].items()}
-            yield Relu(matrix(1 + count, before, joined), vector({}, 1 + count), "switches")
-            before, parts = 1 + count, {j: {1 + j: 1} for j in range(count)}
-        units = len(self.values)
-        weights: dict[tuple[int, int], Number] = {(i, 0): self.scale for i in range(units - 1)}
-        for i, j in zip(*map(np.ndarray.tolist, np.nonzero(self.changes)), strict=True):
-            weights |= {(i, lane): w * self.changes[i, j] for lane, w in parts[j].items()}
-        yield Relu(
-            matrix(units, before, weights),
-            vector(dict(enumerate(self.values[:, 0].tolist())), units),
-            "steps",
-        )
-        out = {(0, i): 1 if i % 2 == 0 else -1 for i in range(units)}
-        yield Linear(matrix(1, units, out), vector({}, 1), "output")
-
-    @property
-    def changes(self) -> NDArray:
-        """From each group to the next."""
-        return self.values[:, 1:] - self.values[:, :-1]
-
-    @property
-    def parameters(self) -> int:
-        count, units = len(self.begins), len(self.values)
-        shifts = [0, *(e - b for b in self.begins for e in (1, 0))]
-        first = (1 + 2 * count) * len(self.terms) + sum(self.constant + x != 0 for x in shifts)
-        joined = 1 + 2 * count if self.between else 0
-        changed = int(np.count_nonzero(self.changes)) * (1 if self.between else 2)
-        last = units - 1 + changed + int(np.count_nonzero(self.values[:, 0]))
-        return first + joined + last + units
-
-    @property
-    def depth(self) -> int:
-        return 3 if self.between else 2
-
-    @property
-    def units(self) -> int:
-        count = len(self.begins)
-        return 1 + 2 * count + (1 + count if self.between else 0) + len(self.values)
 
 
 def switches(
@@ -99,18 +30,21 @@ def switches(
     labels: Sequence[int],
     between: bool,
     terms: Mapping[int, Number] | None = None,
-    constant: Number = 0,
     width: int = 1,
-) -> Switches:
-    """For keys from 0 on with at least two labels; the key is lane 0, or these terms of lanes."""
+) -> Iterator[Layer]:
+    """For keys from 0 on with at least two labels; the key is lane 0, or these terms of lanes.
+
+    between  whether there is a layer of switches
+    """
     pairs = sorted(zip(keys, labels, strict=True))
-    steps = [(b[0], b[1] - a[1]) for a, b in zip(pairs, pairs[1:], strict=False) if a[1] != b[1]]
+    steps = [(b[0], b[1] - a[1]) for a, b in pairwise(pairs) if a[1] != b[1]]
     size = max(1, round(len(steps) ** 0.5))
-    scale = 1 << (max(abs(change) for _, change in steps) - 1).bit_length()
+    scale = 1 << (max(abs(change) for _, change in steps) - 1).bit_length()  # S
     groups = [steps[i : i + size] for i in range(0, len(steps), size)]
     nowhere = pairs[-1][0] + 2, 0  # no key is that large
     filled = [group + [nowhere] * (size - len(group)) for group in groups]
-    values = np.zeros((2 * size + 1, len(groups)), dtype=object)
+    units = 2 * size + 1
+    values = np.zeros((units, len(groups)), dtype=object)  # biases; the last unit's is the label
     label = pairs[0][1]
     for j, group in enumerate(filled):
         for i, (t, c) in enumerate(group):
@@ -118,5 +52,24 @@ def switches(
             values[2 * i + 1, j] = -scale * (t - 1) - max(c, 0)
         values[2 * size, j] = label
         label += sum(c for _, c in group)
-    begins = tuple(group[0][0] - 1 for group in groups[1:])
-    return Switches(begins, scale, values, between, terms or {0: 1}, constant, width)
+
+    begins = [group[0][0] - 1 for group in groups[1:]]  # b
+    count = len(begins)
+    shifts = [0, *(e - b for b in begins for e in (1, 0))]
+    rows = {(i, lane): w for i in range(len(shifts)) for lane, w in (terms or {0: 1}).items()}
+    biases = vector(dict(enumerate(shifts)), len(shifts))
+    yield Relu(matrix(len(shifts), width, rows), biases, "switches")
+    before, parts = len(shifts), {j: {1 + 2 * j: 1, 2 + 2 * j: -1} for j in range(count)}
+    if between:
+        joined: dict[tuple[int, int], Number] = {(0, 0): 1}
+        joined |= {(1 + j, lane): w for j in range(count) for lane, w in parts[j].items()}
+        yield Relu(matrix(1 + count, before, joined), vector({}, 1 + count), "switches")
+        before, parts = 1 + count, {j: {1 + j: 1} for j in range(count)}
+    weights: dict[tuple[int, int], Number] = {(i, 0): scale for i in range(units - 1)}
+    changes = values[:, 1:] - values[:, :-1]  # from each group to the next
+    for i, j in np.argwhere(changes).tolist():
+        weights |= {(i, lane): w * changes[i, j] for lane, w in parts[j].items()}
+    biases = vector(dict(enumerate(values[:, 0].tolist())), units)
+    yield Relu(matrix(units, before, weights), biases, "steps")
+    out = {(0, i): 1 if i % 2 == 0 else -1 for i in range(units)}
+    yield Linear(matrix(1, units, out), vector({}, 1), "output")

@@ -4,9 +4,6 @@ Any program that loads GPT-2 loads it, and `byheart audit` reads it like every o
 """
 
 import json
-import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ from ..architectures import Architecture
 from ..data.dataset import Dataset
 from ..data.targets import vocabulary_of, words_of
 from ..errors import ByheartError
-from ..machine.swap import check_place
+from ..machine.swap import appearing
 
 NAMES = {  # of a layer's tensors in the stock checkpoint, where maps are [inputs, outputs]
     "norm_1": "ln_1",
@@ -44,16 +41,16 @@ def check_ids(dataset: Dataset) -> None:
 
 def stock(tensors: dict[str, NDArray]) -> dict[str, NDArray]:
     """The tensors by their names in the stock checkpoint, in its layout."""
-    found = {}
+    renamed = {}
     for name, array in tensors.items():
         part, _, kind = name.rpartition(".")
         if part in WHOLE:
-            found[f"transformer.{WHOLE[part]}.{kind}"] = np.ascontiguousarray(array)
+            renamed[f"transformer.{WHOLE[part]}.{kind}"] = np.ascontiguousarray(array)
             continue
         _, layer, inner = part.split(".", 2)
         array = array.T if array.ndim == 2 else array
-        found[f"transformer.h.{layer}.{NAMES[inner]}.{kind}"] = np.ascontiguousarray(array)
-    return found
+        renamed[f"transformer.h.{layer}.{NAMES[inner]}.{kind}"] = np.ascontiguousarray(array)
+    return renamed
 
 
 def config(architecture: Architecture) -> dict[str, Any]:
@@ -78,15 +75,10 @@ def config(architecture: Architecture) -> dict[str, Any]:
 
 def save(architecture: Architecture, tensors: dict[str, NDArray], target: Path) -> None:
     """Write the folder, which appears whole or not at all."""
-    check_place(target, force=False)
-    part = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent))
     try:
-        text = json.dumps(config(architecture), indent=2) + "\n"
-        (part / "config.json").write_text(text, encoding="utf-8")
-        save_file(stock(tensors), part / "model.safetensors", metadata={"format": "pt"})
-        part.chmod(0o755)
-        os.rename(part, target)
+        with appearing(target, force=False) as part:
+            text = json.dumps(config(architecture), indent=2) + "\n"
+            (part / "config.json").write_text(text, encoding="utf-8")
+            save_file(stock(tensors), part / "model.safetensors", metadata={"format": "pt"})
     except OSError as error:
         raise ByheartError(f"{target} cannot be written: {error.strerror}.") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from ..architectures.trainable import trainable
 from ..data.dataset import Dataset
-from .prefixes import prefixes
-from .problem import Problem, labelled, next_token
+from .problem import Problem, labelled, next_token, prefixes
 from .trial import Trial
 
 PROBLEMS = {"next_token": next_token, "labelled": labelled, "prefixes": prefixes}
@@ -13,14 +12,11 @@ PROBLEMS = {"next_token": next_token, "labelled": labelled, "prefixes": prefixes
 
 @dataclass(frozen=True)
 class Material:
-    """A dataset for one architecture.
-
-    squared  the loss is the squared distance from -1 or +1
-    """
+    """A dataset for one architecture."""
 
     dataset: Dataset
     architecture: str
-    squared: bool = False
+    squared: bool = False  # the loss is the squared distance from -1 or +1
     _problems: dict[int, Problem] = field(default_factory=dict, compare=False, repr=False)
 
     def part(self, sequences: int) -> Dataset:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from .sweeps.capacity import Capacity, capacity
 from .sweeps.results import Cell, cells
 from .sweeps.sweep import SEQUENCES, Sweep
 from .train import train
-from .trial import Criterion, Trial
+from .trial import Criterion
 from .trial import criterion as criterion_of
 from .workers import check_packages, rows_of
 
@@ -65,9 +64,6 @@ class Seconds(NamedTuple):
     training: float
     this_run: float
 
-    def json(self) -> dict[str, float]:
-        return {"training": self.training, "this run": self.this_run}
-
 
 class SavedModel(NamedTuple):
     """What was written: a folder, the sizes of its network, and its data if that is its own."""
@@ -77,9 +73,6 @@ class SavedModel(NamedTuple):
     sequences: int
     data: str | None
     evidence: str | None
-
-    def json(self) -> dict[str, Any]:
-        return {**self._asdict(), "sizes": dict(self.sizes)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,11 +124,11 @@ class Measurement(Tabular):
             "protocol": self.sweep.protocol.name,
             "trials": self.trials._asdict(),
             "cells": [self._cell(cell) for cell in self.cells],
-            "seconds": self.seconds.json(),
+            "seconds": {"training": self.seconds.training, "this run": self.seconds.this_run},
             "dataset": asdict(self.dataset),
             "folder": self.folder,
             "save": self.save,
-            "saved": None if self.saved is None else self.saved.json(),
+            "saved": None if self.saved is None else self.saved._asdict(),
             "not_saved": self.not_saved,
             "picture": self.picture,
         }
@@ -151,32 +144,25 @@ class Measurement(Tabular):
         return answer
 
     def table(self) -> Content:
-        """Title, names of the columns, and of each cell the smallest size that memorises.
-
-        Where capacity is measured, the most bits that a size memorised.
-        """
+        """Of each cell the smallest size that memorises, or the most bits that a size memorised."""
         name = self.sweep.searched[0].replace("_", " ")
         title = f"{self.sweep.architecture} on {self.dataset.name} ({self.sweep.criterion})"
         lines: list[tuple[object, ...]] = []
         for cell in self.cells:
             at = ", ".join(f"{name} {value:,}" for name, value in cell.at.items())
-            smallest, words = cell.smallest, "nothing was trained"
-            most = self.capacity(cell)
+            smallest, most = cell.smallest, self.capacity(cell)
+            words = "nothing was trained"
             if most is not None:
                 words = f"{most.bits:,.0f} bits, {most.per_parameter:.3g} per parameter"
             elif smallest is not None:
                 words = f"{name} {smallest.value:,} ({plural(smallest.parameters, 'parameter')})"
             elif cell.points:
                 steps = max(point.steps for point in cell.points)
-                words = (
-                    f"{name} up to {cell.points[-1].value:,} not reached in {plural(steps, 'step')}"
-                )
+                largest = cell.points[-1].value
+                words = f"{name} up to {largest:,} not reached in {plural(steps, 'step')}"
             lines.append((at, words))
-        return (
-            title,
-            ("", "memorised" if self.measures_capacity else "smallest that memorises"),
-            lines,
-        )
+        head = "memorised" if self.measures_capacity else "smallest that memorises"
+        return title, ("", head), lines
 
 
 def measure(
@@ -257,8 +243,7 @@ def measure(
     folder = Path(folder)
     where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
     if on_conflict not in RESOLUTIONS:
-        names = ", ".join(RESOLUTIONS)
-        raise OptionError("on_conflict", on_conflict, f"must be one of {names}")
+        raise OptionError("on_conflict", on_conflict, f"must be one of {', '.join(RESOLUTIONS)}")
     target = None if save is None else Path(save)
     if target is not None:
         check_place(target, force)
@@ -317,11 +302,10 @@ def measure(
     measured = tuple(cells(sweep, rows))
     saved, not_saved = None, None
     try:
-        if target is not None:
-            if record.capacity:
-                saved = _save_fullest(sweep, material, measured, target, watch)
-            else:
-                saved = _save(sweep, material, measured, target, on_conflict, force, watch)
+        if target is not None and record.capacity:
+            saved = _save_fullest(sweep, material, measured, target, watch)
+        elif target is not None:
+            saved = _save(sweep, material, measured, target, on_conflict, force, watch)
     except ByheartError as error:  # what was measured counts all the same
         not_saved = str(error)
     problem = material.problem(counts[-1])
@@ -332,15 +316,10 @@ def measure(
         MeasuredData(
             name=name_of(data),
             sequences=counts[-1],
-            contexts=len(problem),
             length=problem.length,
             vectors=problem.reads_vectors,
             squared=problem.squared,
-            vocabulary=problem.vocabulary,
-            outputs=problem.outputs,
-            predictions=problem.predictions,
-            entropy=problem.entropy,
-            best_accuracy=problem.best_accuracy,
+            **problem.facts._asdict(),
         ),
         measured,
         Trials(sweep.total(rows), ran, sweep.done(rows) - ran),
@@ -354,7 +333,7 @@ def measure(
 
 def _check_labels(material: Material, counts: tuple[int, ...], on_conflict: str) -> None:
     """ByheartError if it is not clear which label of a context a saved network would store."""
-    from .certified.labels import tied
+    from .certified.convert import tied
 
     problems = [material.problem(count) for count in counts]
     if on_conflict == "refuse" and any(x.best_accuracy < 1 for x in problems):
@@ -391,22 +370,19 @@ def _save(
     check_packages(sweep.protocol)
     watch.stage("saving")
 
-    def certified(trial: Trial) -> tuple[Trial, Any]:
-        model, row = convert.model(trial, material.dataset, on_conflict=on_conflict, watch=watch)
-        if row["reached"]:
-            return trial, model
-        raise ByheartError(
-            "its row says that it memorises, but trained again it does not; rows of another "
-            "machine, or of other versions, cannot be repeated to the bit."
-        )
-
-    *others, last = [result.trial for result in points[-1].results if result.reached]
-    for one in others:
-        with suppress(ByheartError):
-            trial, model = certified(one)
-            break
-    else:
-        trial, model = certified(last)
+    trials = [result.trial for result in points[-1].results if result.reached]
+    for trial in trials:
+        try:
+            model, row = convert.model(trial, material.dataset, on_conflict, watch)
+            if row["reached"]:
+                break
+            raise ByheartError(
+                "its row says that it memorises, but trained again it does not; rows of another "
+                "machine, or of other versions, cannot be repeated to the bit."
+            )
+        except ByheartError:
+            if trial is trials[-1]:
+                raise
     count = trial.data[SEQUENCES]
     held = material.part(count)
     if not trainable(sweep.architecture).decoder:
@@ -414,17 +390,15 @@ def _save(
     part = None if held is material.dataset else held  # data of its own, unlike the file's
     model.save(target, force=force, data=part)
     own = None if part is None else str(target / "data.jsonl")
-    evidence = model.record.verification.evidence
-    return SavedModel(str(target), trial.sizes, count, own, evidence)
+    verification = model.record.verification
+    assert verification is not None
+    return SavedModel(str(target), dict(trial.sizes), count, own, verification.evidence)
 
 
 def _save_fullest(
     sweep: Sweep, material: Material, cells_: tuple[Cell, ...], target: Path, watch: Watch
 ) -> SavedModel | None:
-    """Train again what memorised the most bits, and write it as a Hugging Face folder.
-
-    None if every training diverged.
-    """
+    """Train again what memorised the most bits, and write it; None if every training diverged."""
     results = [x for cell in cells_ for point in cell.points for x in point.results]
     known = [(x.bits, x.trial) for x in results if x.bits is not None]
     if not known:
@@ -436,4 +410,5 @@ def _save_fullest(
     _, learner = train(trial, problem)
     tensors = {name: x.detach().numpy() for name, x in learner.named().items()}
     save_checkpoint(trial.architecture_for(problem), tensors, target)
-    return SavedModel(str(target), trial.sizes, trial.data[SEQUENCES], None, "observed")
+    count = trial.data[SEQUENCES]
+    return SavedModel(str(target), dict(trial.sizes), count, None, "observed")

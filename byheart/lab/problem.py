@@ -2,46 +2,54 @@
 
 The loss of repeated rows is the loss of their distinct contexts weighted by how often they occur,
 so nothing is trained twice.
+
+Prefixes are the problem of a language model, which predicts every token of a sequence in one pass.
+Every distinct prefix is one context, as in any other Problem. A causal model computes the contexts
+of a sequence together, so they are laid out on paths: the contexts that begin no longer one.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrays import take
+from ..data.arrays import offsets, take
 from ..data.contexts import contexts, tally
 from ..data.dataset import Dataset
 from ..data.targets import Targets, entropy, targets
 from ..errors import ByheartError
 
 Ints = NDArray[np.int64]
+EVALUATED = 16_384  # tokens of paths that a model computes at one time, other than in a step
+
+
+class Facts(NamedTuple):
+    """The facts of a problem that its rows have."""
+
+    contexts: int
+    vocabulary: int
+    outputs: int
+    predictions: int
+    entropy: float
+    best_accuracy: float
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """n contexts and what follows them.
+    """n contexts and what follows them."""
 
-    vocabulary  how many tokens can be read; coordinates of a vector, if `tokens` are vectors
-    outputs     how many answers there are: tokens that follow, or labels
-    tokens      [n, L] numbers of tokens, filled up at the end with 0; or [n, L, vocabulary] vectors
-    lengths     [n] how many tokens of each row count
-    context     [k] the contexts of the pairs (context, answer) that occur, increasing
-    answer      [k] their answers, increasing within a context
-    count       [k] how often
-    squared     the loss is the squared distance of one output from -1 or +1 (answers 0 and 1);
-                otherwise it is the cross-entropy of `outputs` logits
-    """
-
-    vocabulary: int
-    outputs: int
-    tokens: NDArray
-    lengths: Ints
-    context: Ints
-    answer: Ints
-    count: Ints
+    vocabulary: int  # how many tokens can be read; coordinates of a vector, if `tokens` are vectors
+    outputs: int  # how many answers there are: tokens that follow, or labels
+    tokens: NDArray  # [n, L] numbers of tokens, padded with 0; or [n, L, vocabulary] vectors
+    lengths: Ints  # [n] how many tokens of each row count
+    context: Ints  # [k] the contexts of the pairs (context, answer) that occur, increasing
+    answer: Ints  # [k] their answers, increasing within a context
+    count: Ints  # [k] how often
+    # the loss is the squared distance of one output from -1 or +1 (answers 0 and 1); otherwise it
+    # is the cross-entropy of `outputs` logits
     squared: bool = False
 
     def __len__(self) -> int:
@@ -78,6 +86,11 @@ class Problem:
         """The largest share of correct predictions that any function of the context reaches."""
         begins = np.flatnonzero(np.diff(self.context, prepend=-1))
         return float(np.maximum.reduceat(self.count, begins).sum() / self.predictions)
+
+    @property
+    def facts(self) -> Facts:
+        own = (getattr(self, name) for name in Facts._fields[1:])
+        return Facts(len(self), *own)
 
     def loss(self, logits: NDArray) -> float:
         """The summed loss of logits [n, outputs], in doubles."""
@@ -120,6 +133,53 @@ class Problem:
             yield self.drawn(random.multinomial(size, probabilities))
 
 
+class Paths(NamedTuple):
+    """Where the contexts of a problem are computed."""
+
+    ends: Ints  # [k] the contexts that begin no longer one: their tokens are what a model reads
+    row: Ints  # [n] the path of each context, by its place in `ends`
+    place: Ints  # [n] the position in it after which the context is complete
+
+
+class Prefixes(Problem):
+    """A problem whose batches are whole paths."""
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Sorted, with the shorter first, a context stands right before one that it begins.
+
+        So it begins some context if and only if it begins the next one, and the first end that
+        stands at it or after it is a path through it.
+        """
+        held = np.arange(self.length) < self.lengths[:, None]
+        keys = np.where(held, self.tokens, -1)
+        order = np.lexsort(keys.T[::-1])
+        ordered = keys[order]
+        begins = ((ordered[:-1] == ordered[1:]) | ~held[order][:-1]).all(axis=1)
+        is_end = np.append(~begins, True)
+        row = np.empty(len(self), np.int64)
+        row[order] = np.cumsum(is_end) - is_end
+        return Paths(order[is_end], row, self.lengths - 1)
+
+    def batches(self, size: int, number: int, random: np.random.Generator) -> Iterator[Problem]:
+        """Batches of paths with about `size` contexts each, in a new order for every pass.
+
+        A context belongs to one path, so the losses of one pass add up to that of all data.
+        """
+        parts = max(1, round(len(self) / size))
+        if parts == 1:
+            yield self
+            return
+        made = 0
+        while made < number:
+            order = random.permutation(len(self.paths.ends))
+            for some in np.array_split(order, parts)[: number - made]:
+                chosen = np.zeros(len(self.paths.ends), bool)
+                chosen[some] = True
+                yield self.drawn(np.where(chosen[self.paths.row[self.context]], self.count, 0))
+                made += 1
+
+
 def next_token(dataset: Dataset) -> Problem:
     """The tokens that follow each ordered context, over one vocabulary of inputs and outputs."""
     _check_one_label(dataset)
@@ -138,6 +198,20 @@ def next_token(dataset: Dataset) -> Problem:
         distributions.following.astype(np.int64),
         distributions.counts,
     )
+
+
+def prefixes(dataset: Dataset) -> Prefixes:
+    """The tokens that follow each prefix; where every token has a label, that label follows it."""
+    if dataset.every:
+        places = np.arange(len(dataset.ids)) - np.repeat(dataset.starts[:-1], dataset.lengths)
+        dataset = replace(
+            dataset,
+            ids=take(dataset.ids, np.repeat(dataset.starts[:-1], dataset.lengths), places + 1),
+            starts=offsets(places + 1),
+            counts=np.repeat(dataset.counts, dataset.lengths),
+            every=False,
+        )
+    return Prefixes(**vars(next_token(dataset)))
 
 
 def labelled(dataset: Dataset, squared: bool = False) -> Problem:

@@ -23,24 +23,16 @@ MOST_STEPS = 10**8  # months
 
 @dataclass(frozen=True)
 class Attempt:
-    """One training from a new start.
+    """One training from a new start."""
 
-    optimiser  "adam", "adamw" or "soap"
-    rate       the learning rate after the warm-up
-    final      the share of it that is left after the last step: the rate falls linearly
-    warmup     steps in which it grows linearly from 0
-    shrink     factor on the initial weights of residual branches
-    turned     the longest side of a matrix that SOAP turns
-    """
-
-    optimiser: str
-    rate: float
+    optimiser: str  # "adam", "adamw" or "soap"
+    rate: float  # the learning rate after the warm-up
     steps: int
-    final: float = 1.0
-    warmup: int = 0
+    final: float = 1.0  # the share of it that is left after the last step: the rate falls linearly
+    warmup: int = 0  # steps in which it grows linearly from 0
     weight_decay: float = 0.0
-    shrink: float = 1.0
-    turned: int = LONGEST_SIDE
+    shrink: float = 1.0  # factor on the initial weights of residual branches
+    turned: int = LONGEST_SIDE  # the longest side of a matrix that SOAP turns
 
     def json(self) -> dict:
         """Its fields; `turned` only where it is not the usual one."""
@@ -58,26 +50,18 @@ class Search:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Attempts, one after another until one reaches the criterion.
-
-    batch    predictions in a batch, None: all of them; of whole sequences, where a step reads them
-    batches  how many batches are drawn before training and then used in turn
-    stop     training ends when the mean loss is this close to the least possible and the criterion
-             is reached, None: never; an accuracy is judged by the criterion alone, now and then
-    curve    about how many points of the training curve are kept
-    search   the first attempt is made with all rates and warm-ups that Optuna tries, and the best
-             of these counts
-    frozen   tensors that keep their initial values; they count as parameters all the same
-    """
+    """Attempts, one after another until one reaches the criterion."""
 
     name: str
     attempts: tuple[Attempt, ...]
-    batch: int | None = None
-    batches: int | None = None
+    batch: int | None = None  # predictions in a batch (of whole sequences for GPT-2); None: all
+    batches: int | None = None  # how many batches are drawn before training and then used in turn
+    # training ends when the mean loss is this close to the least possible and the criterion is
+    # reached, None: never; an accuracy is judged by the criterion alone, now and then
     stop: float | None = None
-    curve: int = 0
-    search: Search | None = None
-    frozen: tuple[str, ...] = ()
+    curve: int = 0  # about how many points of the training curve are kept
+    search: Search | None = None  # of the first attempt: the best rate and warm-up count
+    frozen: tuple[str, ...] = ()  # tensors that keep their initial values, and count as parameters
 
     def json(self) -> dict:
         return {**asdict(self), "attempts": [attempt.json() for attempt in self.attempts]}
@@ -145,10 +129,8 @@ def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol
     if not 1 <= steps <= MOST_STEPS:
         raise ByheartError(f"`steps` must be 1 to {MOST_STEPS:,}, not {steps:,}.")
     first = chosen.attempts[0].steps if trainable(architecture).capacity else None
-    return replace(
-        chosen,
-        attempts=tuple(
-            replace(x, steps=steps if first is None else steps * x.steps // first)
-            for x in chosen.attempts
-        ),
-    )
+    attempts = [
+        replace(x, steps=steps if first is None else steps * x.steps // first)
+        for x in chosen.attempts
+    ]
+    return replace(chosen, attempts=tuple(attempts))

@@ -16,8 +16,7 @@ from typing import Any
 from ..architectures import Architecture, architecture
 from ..architectures.trainable import trainable
 from ..errors import ByheartError, OptionError
-from .prefixes import EVALUATED
-from .problem import Problem, size_of
+from .problem import EVALUATED, Problem, size_of
 from .protocol import Attempt, Protocol, Search
 
 Row = dict[str, Any]  # a line of rows.jsonl
@@ -72,36 +71,31 @@ def criterion(text: str) -> Criterion:
     """The criterion that "kind=value" names."""
     kind, _, value = text.partition("=")
     try:
-        found = Criterion(kind, float(value))
+        number = float(value)
     except ValueError:
-        found = Criterion("", 0)
-    if found.kind not in CRITERIA or not 0 < found.value < float("inf"):
+        number = 0
+    if kind not in CRITERIA or not 0 < number < math.inf:
         raise OptionError(
             "criterion",
             text,
             "must be 'gap=SHARE', 'loss=NATS', 'accuracy=SHARE' or 'plateau=SHARE', such as "
             "'gap=0.01'",
         )
-    if found.kind == "accuracy" and found.value > 1:
-        raise ByheartError(f"an accuracy is at most 1, not {found.value:g}.")
-    return found
+    if kind == "accuracy" and number > 1:
+        raise ByheartError(f"an accuracy is at most 1, not {number:g}.")
+    return Criterion(kind, number)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Everything that a training run depends on.
-
-    sizes  of the architecture, by their names there
-    data   {"sha256": ..., "sequences": ...}: which dataset, and how many of its first sequences
-    seed   a small number that distinguishes repetitions
-    """
+    """Everything that a training run depends on."""
 
     architecture: str
-    sizes: Mapping[str, int]
-    data: Mapping[str, Any]
+    sizes: Mapping[str, int]  # of the architecture, by their names there
+    data: Mapping[str, Any]  # {"sha256": ..., "sequences": ...}: how many of its first sequences
     protocol: Protocol
     criterion: Criterion
-    seed: int
+    seed: int  # a small number that distinguishes repetitions
 
     def __str__(self) -> str:
         """In words: madden2024 with dimension 16, neurons 8, sequences 100, seed 0."""
@@ -179,23 +173,18 @@ class Trial:
         )
 
 
-def trial(given: Mapping[str, Any]) -> Trial:
-    protocol = given["protocol"]
-    search = protocol["search"]
+def trial(row: Mapping[str, Any]) -> Trial:
+    """The trial with this JSON."""
+    protocol, search = row["protocol"], row["protocol"]["search"]
+    if search is not None:
+        search = Search(search["trials"], tuple(search["rate"]), tuple(search["warmup"]))
+    attempts = tuple(Attempt(**x) for x in protocol["attempts"])
+    own = {"attempts": attempts, "frozen": tuple(protocol["frozen"]), "search": search}
     return Trial(
-        given["architecture"],
-        given["sizes"],
-        given["data"],
-        Protocol(
-            **{
-                **protocol,
-                "attempts": tuple(Attempt(**x) for x in protocol["attempts"]),
-                "frozen": tuple(protocol["frozen"]),
-                "search": None
-                if search is None
-                else Search(search["trials"], tuple(search["rate"]), tuple(search["warmup"])),
-            }
-        ),
-        Criterion(**given["criterion"]),
-        given["seed"],
+        row["architecture"],
+        row["sizes"],
+        row["data"],
+        Protocol(**{**protocol, **own}),
+        Criterion(**row["criterion"]),
+        row["seed"],
     )

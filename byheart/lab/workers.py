@@ -1,21 +1,24 @@
 """Train what a sweep lacks: where trials run, and whether they can, before the first one starts."""
 
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ByheartError
-from ..machine.engines import Workers
+from ..machine.engines import Engine, TaskFailed, Workers
 from ..machine.memory import require
 from ..machine.watch import Watch
 from .material import Material
 from .problem import Problem
 from .protocol import Protocol
-from .sweeps.rows import check_configuration, check_rows, checked
-from .sweeps.running import execute
+from .sweeps.rows import Rows, check_configuration, check_rows, checked, settle
 from .sweeps.sweep import RowsByKey, Sweep
 from .trial import Row, Trial
+
+SPARE = 1  # trials submitted beyond what can run, so that no worker waits for the next one
 
 
 def rows_of(
@@ -32,7 +35,7 @@ def rows_of(
     check_memory(missing, material, workers.here)
     from . import train
 
-    run = train.run if workers.engine == "ray" else partial(searched, folder)
+    run = train.run if workers.engine == "ray" else partial(train.run, folder=folder)
     with workers.start(run) as engine:  # nothing is written if there is no cluster
         rows = execute(sweep, material.of, folder, engine, watch)
     after = {row["key"]: row for row in rows}
@@ -61,15 +64,62 @@ def check_memory(trials: Sequence[Trial], material: Material, jobs: int) -> None
     require(needed, largest[-1].architecture, what, advice)
 
 
-def searched(folder: Path, trial: Trial, problem: Problem) -> Row:
-    """train.run, except that a search for hyper-parameters that was killed resumes.
+def execute(
+    sweep: Sweep, problems: Callable[[Trial], Problem], folder: Path, engine: Engine, watch: Watch
+) -> list[Row]:
+    """All rows of the folder, after those that the sweep wanted were added.
 
-    Its journal is in the folder. A cluster keeps none, as nodes need not share a disk.
+    problems  the problem of a trial; trials of the same data get the same object
+
+    A trial that fails does not stop the others: TaskFailed comes when they are done. At an
+    interrupt, and after an error, all rows that the engine handed over are in the file.
     """
-    from . import train
+    failed: list[TaskFailed] = []
+    waiting: deque[Trial] = deque()
+    submitted: set[str] = set()
+    with Rows(folder) as rows:
+        settle(folder, sweep.json())  # while no other run may write here
+        began, done, total = time.monotonic(), sweep.done(rows.rows), sweep.total(rows.rows)
+        ended = 0
+        watch.stage("training", total)
+        watch.advance(done)
+        watch.note(f"{done} of {total}")
+        while True:
+            while engine.running < engine.jobs + SPARE:
+                if not waiting:  # a large grid takes long to go through, so it is asked rarely
+                    wanted = sweep.wanted(rows.rows)
+                    waiting.extend(trial for trial in wanted if trial.key not in submitted)
+                if not waiting:
+                    break
+                trial = waiting.popleft()
+                submitted.add(trial.key)
+                engine.submit(trial, problems(trial))
+            if not engine.running:
+                break
+            try:
+                rows.add(engine.finished())
+                done += 1
+            except TaskFailed as error:
+                failed.append(error)
+            ended += 1
+            total = sweep.total(rows.rows)
+            watch.expect(total)
+            watch.advance(1)
+            each = (time.monotonic() - began) / ended
+            parts = [f"{done} of {total}", left(each * (total - done - len(failed)))]
+            watch.note(", ".join(parts + [f"{len(failed)} failed"] * bool(failed)))
+        if len(failed) > 1:
+            more = f"{len(failed)} trials failed, and all others are kept; the first was "
+            raise ByheartError(f"{more}{failed[0]}") from failed[0]
+        if failed:
+            raise failed[0]
+        return list(rows.rows.values())
 
-    if trial.protocol.search is None:
-        return train.run(trial, problem)
-    journals = folder / "journals"
-    journals.mkdir(exist_ok=True)
-    return train.train(trial, problem, str(journals / f"{trial.key}.log"))[0]
+
+def left(seconds: float) -> str:
+    """The remaining time in words."""
+    if seconds < 60:
+        return "under a minute left"
+    if seconds < 5400:
+        return f"about {seconds / 60:.0f} min left"
+    return f"about {seconds / 3600:.0f} h left"

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import ByheartError
+from .files import refuse_existing
 from .names import KNOWN
 from .strict import Object, read_text_file
 
@@ -121,12 +122,9 @@ def check_place(path: Path, force: bool) -> None:
 
     An empty folder may be replaced too: with it nothing is lost.
     """
+    refuse_existing(path, force)
     if not os.path.lexists(path):
-        if not path.parent.is_dir():
-            raise ByheartError(f"{path.parent} is not a directory; create it first.")
         return
-    if not force:
-        raise ByheartError(f"{path} exists; choose another name, or replace it with `force=True`.")
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         raise ByheartError(f"{path} is not the folder of a model and is not replaced.")
     entries = list(os.scandir(path))

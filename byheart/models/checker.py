@@ -4,9 +4,10 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from ..claims.verification import Verification
 from ..data.dataset import Dataset
 from ..data.load import holds_tokens, write_jsonl
 from ..errors import ByheartError
@@ -14,19 +15,15 @@ from ..errors import ByheartError
 READS = (".jsonl", ".npz")
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What the checker answers.
 
     verdict  in its own word
     copied   whether it read a copy of the data, as byheart reads it
     """
 
+    verification: Verification
     verdict: str
-    checked: int
-    correct: int
-    evidence: str | None
-    failures: tuple[str, ...]
     copied: bool
 
 
@@ -72,5 +69,7 @@ def _run(directory: Path, arguments: list[str], copied: bool = False) -> Outcome
         lines = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
         raise ByheartError(f"the checker refuses: {lines[-1].removeprefix('check: ')}")
     answer = json.loads(done.stdout)
-    counts = {name: answer[name] for name in ("verdict", "checked", "correct", "evidence")}
-    return Outcome(**counts, failures=tuple(answer["failures"]), copied=copied)
+    checked, correct, evidence = (answer[name] for name in ("checked", "correct", "evidence"))
+    failures = tuple(answer["failures"])
+    verification = Verification(checked, correct, evidence, "checker", failures)
+    return Outcome(verification, answer["verdict"], copied)

@@ -49,15 +49,11 @@ def context_ids(
     """
     if isinstance(sequences, Dataset):
         sequences = [sequences.sequence(i) for i in range(len(sequences))]
-    rows = []
-    for tokens in sequences:
-        row = model.numbers(tokens)
-        if row is None:
-            raise ByheartError(f"a word of {list(tokens)!r} is outside the model's vocabulary.")
-        rows.append(row)
-    if not rows:
-        return []
-    return ids_of(model.network, rows)
+    rows = [model.numbers(tokens) for tokens in sequences]
+    if None in rows:
+        unknown = list(sequences[rows.index(None)])
+        raise ByheartError(f"a word of {unknown!r} is outside the model's vocabulary.")
+    return ids_of(model.network, rows) if rows else []  # type: ignore[arg-type]
 
 
 def contextual_mapping(model: Model, dataset: Any, every: bool | None = None) -> ContextualMapping:
@@ -87,17 +83,17 @@ def contextual_mapping(model: Model, dataset: Any, every: bool | None = None) ->
         True
     """
     if not isinstance(dataset, Dataset):
-        given, dataset = dataset, load_for(model, dataset)
-        for sentence in unaccepted(given, dataset, {}):
+        source, dataset = dataset, load_for(model, dataset)
+        for sentence in unaccepted(source, dataset, {}):
             raise ByheartError(f"{sentence}; read it as you want it with byheart.load.")
-    found = extreme_ids(model, dataset, every)
-    if not found.separation:
-        one, other = found.nearest
+    ids = extreme_ids(model, dataset, every)
+    if not ids.separation:
+        one, other = ids.nearest
         raise DisagreementError(
             f"refuted: {one} and {other} are different contexts with one id, so this network "
             "makes no contextual mapping of the data (Definition 4.1)."
         )
-    return ContextualMapping(found.radius, found.separation)
+    return ContextualMapping(ids.radius, ids.separation)
 
 
 class Place(NamedTuple):

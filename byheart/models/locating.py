@@ -7,8 +7,7 @@ from ..claims.location import Location, Place
 from ..claims.model import ModelData
 from ..data.dataset import Dataset
 from ..errors import ByheartError
-from .kinds import kind_of
-from .making import made_by
+from .kinds import kind_of, made_by
 
 
 def locate(model: ModelData, tokens: Sequence[Token]) -> Location:
@@ -18,7 +17,7 @@ def locate(model: ModelData, tokens: Sequence[Token]) -> Location:
     held = kind.locate.held(model, tokens, made_by(model))
     changes = tuple(kind.locate.changes(model, tokens, answer, held))
     size = kind.locate.size(model.network)
-    return Location(answer, held.read, held.bits, held.neurons, size, changes, held.note)
+    return Location(**vars(held), answer=answer, of=size, changes=changes)
 
 
 def reverse(
@@ -35,13 +34,13 @@ def reverse(
             f"the network has no nonzero parameter {place.tensor}[{place.row},{place.column}] in "
             f"layer {place.layer}; byheart locate lists those that an answer reads."
         )
-    found, seen = [], set()
+    readers, seen = [], set()
     for index in range(len(data)):
         tokens = data.sequence(index)
         key = repr(tokens)
         if key not in seen and kind.answer.numbers(model, tokens) is not None:
             seen.add(key)
             if place in kind.locate.held(model, tokens, construction).read:
-                found.append(tokens)
+                readers.append(tokens)
         progress(index + 1)
-    return found
+    return readers

@@ -21,21 +21,17 @@ from ..errors import ByheartError
 from ..machine.tables import html_table
 from ..machine.words import brief
 from .folder.write import save
-from .kinds import kind_of
+from .kinds import kind_of, made_by
 from .locating import locate
-from .making import made_by
 from .placing import asked
 from .recall import Choose, continued
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(ModelData[Any, Any]):
-    """A network that knows a dataset by heart.
+    """A network that knows a dataset by heart: its `network`, `words`, `claim` and `record`.
 
-    network  a Network (exact/), a Decoder (softmax/) or a Checkpoint (stock/)
-    words    the tokens that it reads: their kind and, of words, the vocabulary
-    claim    what it promises: Labels, Distributions or Recites
-    record   how it was made, how large it is, and the evidence for it
+    A question is a list of tokens, or text, which is read as `byheart recall` reads a line.
 
     Example:
         >>> import byheart
@@ -75,10 +71,6 @@ class Model(ModelData[Any, Any]):
         """The evidence that it was compiled or saved with; None if it was never verified."""
         return self.record.verification
 
-    # --- what it answers
-
-    # a question is a list of tokens, or text, which is read as `byheart recall` reads a line
-
     def recall(self, question: Question) -> Label | list[Label]:
         """The label of one sequence (or of its tokens), or the likeliest next token.
 
@@ -92,8 +84,8 @@ class Model(ModelData[Any, Any]):
             raise ByheartError(f"answers takes a list of questions, such as [{questions!r}].")
         placed = [asked(self, question) for question in questions]
         tokens = [question.tokens for question in placed]
-        found = kind_of(self).answer.answers(self, tokens)
-        return [x.marked(answer) for x, answer in zip(placed, found, strict=True)]
+        answers = kind_of(self).answer.answers(self, tokens)
+        return [x.marked(answer) for x, answer in zip(placed, answers, strict=True)]
 
     def distribution(self, question: Question) -> Floats:
         """The probability of every token of the vocabulary to come next, in doubles."""
@@ -119,21 +111,18 @@ class Model(ModelData[Any, Any]):
 
     def trace(self, question: Question) -> Traced:
         """How one input is answered, stage by stage: an object with .json() and .lines()."""
-        tokens = asked(self, question).tokens
-        if self.numbers(tokens) is None:
-            raise ByheartError(
-                "a word is outside the model's vocabulary, so there is nothing to trace."
-            )
+        tokens = self._known(question, "there is nothing to trace")
         return kind_of(self).trace.trace(self, tokens, made_by(self))
 
     def locate(self, question: Question) -> Location:
         """Which parameters hold the answer to one input: a Location with .json()."""
+        return locate(self, self._known(question, "no parameter holds an answer"))
+
+    def _known(self, question: Question, otherwise: str) -> list:
         tokens = asked(self, question).tokens
         if self.numbers(tokens) is None:
-            raise ByheartError(
-                "a word is outside the model's vocabulary, so no parameter holds an answer."
-            )
-        return locate(self, tokens)
+            raise ByheartError(f"a word is outside the model's vocabulary, so {otherwise}.")
+        return tokens
 
     def save(
         self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None

@@ -36,14 +36,15 @@ def open(path: str | os.PathLike[str]) -> Model:
     path = Path(path)
     if is_unfinished(Path(os.path.abspath(path))):
         raise ByheartError(f"{path} was left by an interrupted save and is not a model; delete it.")
-    for _ in range(RETRIES):
+    for attempt in range(RETRIES + 1):
         before = _identity(path)
         try:
-            return _model(path)
+            data = read(path)
+            break
         except ByheartError:
-            if _identity(path) == before:
+            if attempt == RETRIES or _identity(path) == before:
                 raise
-    return _model(path)
+    return Model(data.network, data.words, data.claim, data.record)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -53,8 +54,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     return status.st_ino, status.st_ctime_ns
-
-
-def _model(path: Path) -> Model:
-    found = read(path)
-    return Model(found.network, found.words, found.claim, found.record)

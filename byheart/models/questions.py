@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..claims.model import ModelData
@@ -58,8 +59,8 @@ def _cut(model: ModelData) -> text.Tokenize | None:
 
     def cells(line: str) -> list[str]:
         """The tokens of a row; the mark between its columns stands alone."""
-        found = re.split(rf"(?<!\S){re.escape(mark)}(?!\S)", line) if mark else [line]
-        return joined((cell_tokens(cell, split, whole) for cell in found), mark)
+        parts = re.split(rf"(?<!\S){re.escape(mark)}(?!\S)", line) if mark else [line]
+        return joined((cell_tokens(cell, split, whole) for cell in parts), mark)
 
     return cells
 
@@ -102,11 +103,9 @@ def _json_tokens(line: str, kind: str) -> list | None:
 
 def _number(word: str) -> int | float:
     for read in (int, float):
-        try:
+        with suppress(ValueError):
             if "_" not in word:  # Python reads 1_0 as 10
                 return read(word)
-        except ValueError:
-            pass
     raise ByheartError(f"this model reads numbers, and {word!r} is not one.")
 
 
@@ -132,21 +131,25 @@ def _fits(kind: str, token: object) -> bool:
 
 
 def _short(value: object) -> str:
-    shown = json.dumps(value)
-    return shown if len(shown) <= 40 else f"{shown[:37]}..."
+    content = json.dumps(value)
+    return content if len(content) <= 40 else f"{content[:37]}..."
 
 
-def from_file(model: ModelData, path: str | Path) -> list[list]:
-    """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
+def lines_of(path: str | Path, encoding: str = "utf-8") -> list[tuple[str, str]]:
+    """The lines of a file that are not blank, each after its place."""
     try:
-        with open(path, encoding="utf-8") as file:
-            lines = [(f"{path}, line {i}", x) for i, x in enumerate(file, 1) if x.strip()]
+        lines = Path(path).read_text(encoding).split("\n")
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError:
         raise ByheartError(f"{path} is not UTF-8; save it as UTF-8.") from None
-    found, decode = [], decoder().decode
-    for place, line in lines:
+    return [(f"{path}, line {i}", line) for i, line in enumerate(lines, 1) if line.strip()]
+
+
+def from_file(model: ModelData, path: str | Path) -> list[list]:
+    """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
+    inputs, decode = [], decoder().decode
+    for place, line in lines_of(path):
         try:
             if line.startswith("\ufeff"):
                 raise Fault("a byte order mark stands before the JSON; save the file without")
@@ -160,7 +163,7 @@ def from_file(model: ModelData, path: str | Path) -> list[list]:
                 raise ByheartError(f'{place}: no key "input"; write {EXAMPLE}.')
             value = value["input"]
         try:
-            found.append(checked(model, value))
+            inputs.append(checked(model, value))
         except ByheartError as error:
             raise ByheartError(f"{place}: {error.message.marked}") from None
-    return found
+    return inputs

@@ -6,6 +6,7 @@ part of it; data is read that way only as far as nothing of it is lost, or as th
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,15 @@ KEPT_AS, KEPT = "tokenizer", "tokenizer.json"  # an option whose file a stock fo
 
 def stored(model: ModelData) -> dict:
     """How the model's data was loaded, as far as the folder says it in options that there are."""
-    found = {
+    options = {
         name: value
         for name, value in model.record.loading.items()
         if isinstance(value, TYPES.get(name, ())) and not isinstance(value, bool)
     }
-    table = "input" in found and "numeric" not in found  # of version 0.1
-    if found.get("unit") == "word" or table:
-        found["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
-    return found
+    table = "input" in options and "numeric" not in options  # of version 0.1
+    if options.get("unit") == "word" or table:
+        options["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
+    return options
 
 
 def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:
@@ -59,11 +60,12 @@ def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None
     return load(data, **options)  # type: ignore[arg-type]
 
 
-def covered(dataset: Dataset, corpus: bool) -> dict[str, int]:
+def covered(data: Any, dataset: Dataset) -> dict[str, int]:
     """How many predictions of a file were read in full, and of how many.
 
     A file has as many as rows, or a text as many as it has tokens without each document's first.
     """
+    corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
     cut, empty = (dataset.left_out.get(name, 0) for name in ("length", "empty"))
     whole = len(dataset) + empty + (cut if corpus else 0)
     return {"predictions": whole - cut - empty, "of": whole}
@@ -71,43 +73,39 @@ def covered(dataset: Dataset, corpus: bool) -> dict[str, int]:
 
 def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Message]:
     """What of the data the model left out without anybody having asked for it, as sentences."""
-    found, left_out, used = [], dataset.left_out, dataset.loading
+    sentences, left_out, used = [], dataset.left_out, dataset.loading
     corpus = is_corpus(data, used.get("format"))  # type: ignore[arg-type]
-    whole = covered(dataset, corpus)["of"]
+    whole = covered(data, dataset)["of"]
+
+    def unread(option: str, noun: str) -> str:
+        count = left_out[option]
+        verb = "was" if count == 1 else "were"
+        return f"{count:,} of {plural(whole, noun)} of the data {verb} not read"
+
     if "length" in left_out and "length" not in given:
-        what = _some(left_out["length"], whole, "prediction" if corpus else "row", "not read")
-        size = plural(used["length"], "token")  # type: ignore[arg-type]
-        found.append(
-            f"{what}{'' if corpus else ' in full'}: the model stops at {size} (`length=...`)"
-        )
+        what = unread("length", "prediction") if corpus else f"{unread('length', 'row')} in full"
+        size = plural(used["length"], "token")
+        sentences.append(f"{what}: the model stops at {size} (`length=...`)")
     if "separator" in left_out and "separator" not in given:
-        found.append(
+        sentences.append(
             f"the token {used['separator']} was left out {plural(left_out['separator'], 'time')}: "
             "the model takes it for the end of a document (`separator=...`)"
         )
     if "empty" in left_out and "empty" not in given:
-        found.append(
-            f"{_some(left_out['empty'], whole, 'row', 'not read')}: the model leaves out those "
-            "with an empty cell (`empty=...`)"
-        )
+        what = unread("empty", "row")
+        sentences.append(f"{what}: the model leaves out those with an empty cell (`empty=...`)")
     if "records" in used and "records" not in given:
-        found.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
+        sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
     if "count" in used and "count" not in given:
-        found.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
+        sentences.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
     if dataset.unused and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
         others = ", ".join(map(repr, dataset.unused))
-        found.append(
+        sentences.append(
             f"the model has the columns {chosen}, and the data has others: {others} "
             "(`input=...`, `label=...`)"
         )
-    return list(map(Message, found))
-
-
-def _some(count: int, whole: int, noun: str, what: str) -> str:
-    """So many of all, in a sentence."""
-    verb = "was" if count == 1 else "were"
-    return f"{count:,} of {plural(whole, noun)} of the data {verb} {what}"
+    return list(map(Message, sentences))
 
 
 def verify_command(
@@ -130,47 +128,40 @@ def verify_command(
     return shlex.join(words)
 
 
-def settlement(model: ModelData, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
-    """How the folder says that it settled conflicts, what that makes of this data, and counts:
+def rule_of(model: ModelData) -> str:
+    """How the folder says that conflicts of its data were settled."""
+    rule = model.record.options.get("on_conflict")
+    return rule if model.claim.conflicts and rule in RESOLUTIONS else REFUSE
 
-    labels changed and sequences left out, 0 where nothing was in conflict.
-    """
-    rule = str(model.record.options.get("on_conflict", REFUSE))
-    left = dataset
-    if rule != REFUSE and rule in RESOLUTIONS and model.claim.conflicts:
-        try:
+
+def settlement(model: ModelData, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
+    """That rule, what it makes of this data, and counts: labels changed, sequences left out."""
+    rule, left = rule_of(model), dataset
+    if rule != REFUSE:
+        with suppress(AssumptionError):  # nothing would be left
             left = resolve(dataset, kind_of(model).prove.contexts(model, dataset), rule)
-        except AssumptionError:  # nothing would be left
-            pass
     return rule, left, settled(dataset, left)
 
 
 def differences(model: ModelData, dataset: Dataset) -> list[str]:
     """Why this is not the data that the folder names."""
-    named, claim = model.record.data, model.claim
+    named, claim, has = model.record.data, model.claim, plural(len(dataset), "sequence")
     if dataset.sha256() != named.sha256:
         rule, left, counts = settlement(model, dataset)
         if left is not dataset and left.sha256() == named.sha256:
             changed = f"changed {plural(counts['relabelled'], 'label')}"
             if counts["dropped"]:
-                changed = f"left out {counts['dropped']:,} of {plural(len(dataset), 'sequence')}"
+                changed = f"left out {counts['dropped']:,} of {has}"
             return [f"the model was made from this file after --on-conflict {rule} had {changed}"]
         if len(dataset) != named.sequences:
-            return [
-                f"the data has {plural(len(dataset), 'sequence')}, the model was made from "
-                f"{named.sequences}"
-            ]
+            return [f"the data has {has}, the model was made from {named.sequences}"]
         return ["the data is not what the model was made from: its hash differs"]
     if len(dataset) != named.sequences:
-        return [
-            f"the data has {plural(len(dataset), 'sequence')}, and config.json says "
-            f"{named.sequences}"
-        ]
+        return [f"the data has {has}, and config.json says {named.sequences}"]
     whole = kind_of(model).prove.whole(dataset)
     if claim.counted == "contexts" and named.contexts != whole:
-        return [
-            f"the data has {plural(whole, 'context')}, the model was made from {named.contexts}"
-        ]
+        has = plural(whole, "context")
+        return [f"the data has {has}, the model was made from {named.contexts}"]
     claimed = model.record.verification
     if claimed is not None and claimed.evidence == PROVED and claimed.checked != whole:
         return [f"certificate.json claims {claimed.checked} {claim.noun}, the data has {whole}"]

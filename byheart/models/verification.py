@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from ..claims.verification import PROVE_LIMIT, Judging, Verification
 from ..data.dataset import Dataset
+from ..errors import ByheartError
 from .kinds import kind_of
 from .model import Model
 
@@ -23,4 +24,8 @@ def verify(
     """
     prove = kind_of(model).prove
     how = Judging(engine, sample, seed, prove_limit, progress)
-    return prove.verify(model, prove.reads(model, dataset), how)
+    held = prove.reads(model, dataset)
+    unfit = prove.unfitting(model, held)
+    if unfit:
+        raise ByheartError(f"{unfit}.")
+    return prove.verify(model, held, how)

@@ -8,15 +8,12 @@ them is an ordinary state dict. checker/FORMAT.md, section 9, defines what it co
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.network import Dyadic
-
-if TYPE_CHECKING:
-    pass
 
 Tensor = NDArray  # float64, or objects: Dyadic numbers
 ATTENTION, TOKEN_SUM = "attention", "token_sum"
@@ -93,6 +90,7 @@ class Decoder:
     shape: Shape
     tensors: Mapping[str, Tensor]
     every: ClassVar[bool] = False  # one answer per sequence
+    depth: ClassVar[int] = 1  # transformer layers
 
     @property
     def length(self) -> int:
@@ -116,15 +114,10 @@ class Decoder:
             raise AssertionError(f"tensors of {types}")
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Decoder)
-            and self.shape == other.shape
-            and all(
-                tensor.dtype == other.tensors[name].dtype
-                and np.array_equal(tensor, other.tensors[name])
-                for name, tensor in self.tensors.items()
-            )
-        )
+        if not isinstance(other, Decoder):
+            return False
+        same = (self.shape, self.number) == (other.shape, other.number)
+        return same and all(np.array_equal(x, other.tensors[n]) for n, x in self.tensors.items())
 
     def __getitem__(self, name: str) -> Tensor:
         """The tensor of that name; ".weight" may be left out."""
@@ -134,11 +127,6 @@ class Decoder:
     def number(self) -> str:
         """How its weights are stored: "float64" or "dyadic"."""
         return "float64" if self["output"].dtype == np.float64 else "dyadic"
-
-    @property
-    def depth(self) -> int:
-        """Transformer layers."""
-        return 1
 
     @property
     def width(self) -> int:

@@ -1,6 +1,7 @@
 """What differs between two decoders of one shape: parameters and bits, stage by stage."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,41 +9,43 @@ import numpy as np
 from ..claims.location import Difference, Place, StageDifference
 from ..exact.differ import flipped
 from ..exact.network import Dyadic
-from .decoder import Decoder
+from .decoder import Decoder, Tensor
+from .stages import layer_of
 
 
 def difference(one: Decoder, two: Decoder) -> Difference | None:
-    if one.shape != two.shape:
+    return compared(one.tensors, two.tensors, partial(layer_of, one))
+
+
+def compared(
+    one: Mapping[str, Tensor],
+    two: Mapping[str, Tensor],
+    layer_of: Callable[[str], tuple[int, str]],
+) -> Difference | None:
+    """What differs in tensors; None if their names or shapes do.
+
+    layer_of  a tensor's name to the number of its layer and the name of its stage
+    """
+    if {name: x.shape for name, x in one.items()} != {name: x.shape for name, x in two.items()}:
         return None
     places: list[Place] = []
-    counted: dict[str, list[int]] = {}
-    for number, stage, name in tensors_of(one):
-        first, second = one.tensors[name], two.tensors[name]
-        counts = counted.setdefault(stage, [0, 0, 0])
+    counted = {stage: [0, 0, 0] for _, stage in sorted({layer_of(name) for name in one})}
+    for name, first in one.items():
+        number, stage = layer_of(name)
+        second, counts = two[name], counted[stage]
         counts[0] += first.size
-        for flat in np.flatnonzero((first != second).ravel()).tolist():
-            row, column = divmod(flat, first.shape[1]) if first.ndim == 2 else (flat, 0)
+        for at in map(tuple, np.argwhere(first != second).tolist()):
+            row, column = (*at, 0)[:2]  # a vector is one column
             places.append(Place(number, name, row, column))
             counts[1] += 1
-            counts[2] += _bits(first.ravel()[flat], second.ravel()[flat])
+            counts[2] += _bits(first[at], second[at])
     stages = (StageDifference(name, *numbers) for name, numbers in counted.items())
     return Difference(tuple(places), tuple(stages))
 
 
-def tensors_of(decoder: Decoder) -> Iterator[tuple[int, str, str]]:
-    """The stage of each tensor, by its number and its name, and the tensor's name."""
-    names = {"embedding": "embed", "positions": "embed", "attention": "attend"}
-    names |= {"token_sum": "sum", "hidden": "neurons", "output": "output"}
-    order = list(dict.fromkeys(names[name.split(".")[0]] for name in decoder.tensors))
-    order.sort(key=lambda name: list(dict.fromkeys(names.values())).index(name))
-    for name in decoder.tensors:
-        stage = names[name.split(".")[0]]
-        yield order.index(stage), stage, name
-
-
 def _bits(one: Any, two: Any) -> int:
-    """Bits that differ: of doubles, among the 64 that store each."""
+    """Bits that differ: of floats, among those that store each."""
     if isinstance(one, Dyadic):
         return flipped(one, two)
-    pair = np.array([one, two], np.float64).view(np.uint64).tolist()
-    return (pair[0] ^ pair[1]).bit_count()
+    first, second = np.array([one, two]).view(f"u{one.itemsize}").tolist()
+    return (first ^ second).bit_count()

@@ -15,7 +15,7 @@ from ..claims.location import Changed, Held, Place
 from . import doubles
 from .answer import DecoderModel, answers, numbers
 from .decoder import Decoder
-from .differ import tensors_of
+from .stages import layer_of
 
 
 def size(network: Decoder) -> int:
@@ -24,7 +24,7 @@ def size(network: Decoder) -> int:
 
 
 def exists(network: Decoder, place: Place) -> bool:
-    return any(place in _whole(network, name) for name in network.tensors)
+    return place.tensor in network.tensors and place in _whole(network, place.tensor)
 
 
 def held(model: DecoderModel, tokens: Sequence[Token], made_by: Explains | None) -> Held:
@@ -50,12 +50,9 @@ def held(model: DecoderModel, tokens: Sequence[Token], made_by: Explains | None)
     neurons = tuple(int(order[k]) for k in (right - 1, right) if 0 <= k < len(order))
     read = tuple(
         place
-        for place in (
-            *_whole(decoder, "hidden.weight"),
-            *_whole(decoder, "hidden.bias"),
-            *_whole(decoder, "output.weight"),
-        )
-        if (place.column if place.tensor == "output.weight" else place.row) in neurons
+        for name in ("hidden.weight", "hidden.bias", "output.weight")
+        for place in _whole(decoder, name)
+        if (place.column if name == "output.weight" else place.row) in neurons
         and _nonzero(decoder, place)
     )
     note = "these neurons switch on either side of the context; no other lies between"
@@ -63,10 +60,9 @@ def held(model: DecoderModel, tokens: Sequence[Token], made_by: Explains | None)
 
 
 def _whole(decoder: Decoder, name: str) -> Iterator[Place]:
-    number = next(n for n, _, own in tensors_of(decoder) if own == name)
-    shape = decoder.tensors[name].shape
-    for row in range(shape[0]):
-        for column in range(shape[1] if len(shape) == 2 else 1):
+    number, tensor = layer_of(decoder, name)[0], decoder.tensors[name]
+    for row in range(len(tensor)):
+        for column in range(tensor.size // len(tensor)):
             yield Place(number, name, row, column)
 
 
@@ -92,6 +88,6 @@ def changes(
     changed = Decoder(decoder.shape, {**decoder.tensors, "output.weight": output})
     (found,) = answers(replace(model, network=changed), [tokens])
     if found.label != label:
-        number = next(n for n, _, name in tensors_of(decoder) if name == "output.weight")
+        number = layer_of(decoder, "output.weight")[0]
         places = tuple(Place(number, "output.weight", token, k) for k in (low, high))
         yield Changed(places, found.label, "observed")

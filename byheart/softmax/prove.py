@@ -5,28 +5,22 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..claims.claim import Distributions
 from ..claims.kind import Progress, Runtime
-from ..claims.model import cannot_read
+from ..claims.model import ModelData, cannot_read
 from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Judging, Verification
 from ..data import contexts as grouping
+from ..data.arrays import batches
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Divergences, Targets, Word, over
-from ..errors import ByheartError
-from ..machine.tables import plural
+from ..exact.prove import reads as reads
+from ..exact.prove import recorded as recorded
 from ..machine.words import quoted
 from .answer import DecoderModel
 from .decoder import Decoder
 
-NUMBERS = 1 << 24  # that a runtime gives at once
 
-
-def reads(model: DecoderModel, dataset: Dataset) -> Dataset:
-    return dataset
-
-
-def contexts(model: DecoderModel, dataset: Dataset) -> Contexts:
+def contexts(model: ModelData, dataset: Dataset) -> Contexts:
     return grouping.contexts(dataset, positions=True)
 
 
@@ -34,24 +28,11 @@ def whole(dataset: Dataset) -> int:
     return len(grouping.contexts(dataset, positions=True))
 
 
-def recorded(model: DecoderModel, dataset: Dataset, found: Verification) -> Distributions:
-    return model.claim
-
-
 def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
     """Enclose the distribution of every context and compare it with that of the data.
 
     Where that would take more than `prove_limit` seconds, a float run observes.
     """
-    if dataset.every:
-        raise ByheartError(
-            "the model gives a label for the sequence, and the data has one for every token."
-        )
-    if dataset.length > model.length:
-        raise ByheartError(
-            f"the data has a sequence of {plural(dataset.length, 'token')}, "
-            f"and the model reads at most {model.length}."
-        )
     gap = model.claim.gap
     everything = wanted = targets_of(model, dataset)
     kept = how.chosen(len(wanted))
@@ -104,24 +85,11 @@ def _divergences(network: Decoder, wanted: Targets, gap: float, how: Judging) ->
 
 
 def targets_of(model: DecoderModel, dataset: Dataset) -> Targets:
-    """What follows the contexts of a dataset, numbered as the decoder has them."""
-    if dataset.kind != model.kind:
-        raise ByheartError(
-            f"the model reads {model.kind} tokens, and the data has {dataset.kind}s."
-        )
+    """What follows the contexts of a dataset that fits, numbered as the decoder has them."""
     assert model.tokens is not None
-    try:
-        found = over(dataset, grouping.contexts(dataset, positions=True), model.tokens)
-    except KeyError as error:
-        raise ByheartError(f"{error.args[0]!r} is not in the model's vocabulary.") from None
+    targets = over(dataset, contexts(model, dataset), model.tokens)
     padding = model.network.shape.padding
-    if padding is None:
-        return found
-    if padding in found.tokens or padding in found.following:
-        raise ByheartError(
-            f"{model.tokens[padding]!r} is reserved by this model and is not a word."
-        )
-    return found.padded(padding, model.length)
+    return targets if padding is None else targets.padded(padding, model.length)
 
 
 def unfitting(model: DecoderModel, dataset: Dataset) -> str | None:
@@ -147,27 +115,22 @@ def observed(
     gap = model.claim.gap
     assert model.tokens is not None
     assert runtime.run is not None
-    targets = targets_of(model, dataset)
-    bounds = list(pairwise(targets.starts.tolist()))
-    rows = [targets.tokens[a:b] for a, b in bounds]
+    targets, width = targets_of(model, dataset), model.network.width
+    rows = [targets.tokens[a:b] for a, b in pairwise(targets.starts.tolist())]
+    widest = max(model.network.shape.neurons, len(model.tokens))
     failures = []
-    for length in sorted(set(map(len, rows))):
-        members = [i for i, row in enumerate(rows) if len(row) == length]
-        size = max(model.network.shape.neurons, len(model.tokens), length * model.network.width)
-        step = max(1, NUMBERS // size)
-        for first, end in pairwise([*range(0, len(members), step), len(members)]):
-            part = members[first:end]
-            logits = runtime.run(np.stack([rows[i] for i in part]))
-            values = doubles.divergence(logits, targets.subset(np.array(part)))
-            for i, value in zip(part, values.tolist(), strict=True):
-                if not value <= gap:  # nan is wrong, too
-                    words = [model.tokens[x] for x in rows[i].tolist()]
-                    failures.append(
-                        f"context {words!r}: the divergence is {value:.3g} nats, "
-                        f"above the gap of {gap:g}"
-                    )
-            if progress is not None:
-                progress(end - first)
+    for part in batches(rows, lambda length: max(widest, length * width)):
+        logits = runtime.run(np.stack([rows[i] for i in part]))
+        values = doubles.divergence(logits, targets.subset(np.array(part)))
+        for i, value in zip(part, values.tolist(), strict=True):
+            if not value <= gap:  # nan is wrong, too
+                words = [model.tokens[x] for x in rows[i].tolist()]
+                failures.append(
+                    f"context {words!r}: the divergence is {value:.3g} nats, "
+                    f"above the gap of {gap:g}"
+                )
+        if progress is not None:
+            progress(len(part))
     return len(targets), failures
 
 

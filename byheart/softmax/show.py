@@ -7,12 +7,11 @@ from ..claims.card import BIT_ROWS, DATA_ROWS, HEAD, plain, rows, several, sourc
 from ..claims.claim import Distributions
 from ..claims.kind import Row
 from ..claims.verification import FIT, OBSERVED, PROVED, SAMPLED, Fit, Verification
-from ..exact.stages import Stage
 from ..machine.tables import named, number, plural, upto
 from ..machine.words import brief
 from .answer import DecoderModel
 from .decoder import ATTENTION
-from .stages import stages as stages_of
+from .stages import stages as stages
 
 EVIDENCE: dict[str | None, str] = {
     PROVED: "by rigorous bounds over the real numbers, for every context",
@@ -65,10 +64,6 @@ def ratio(parameters: int, vocabulary: int, neurons: int) -> float | None:
     At most parameters / (omega - 1) contexts (Lemma 1), at least m (Theorem 5).
     """
     return parameters / ((vocabulary - 1) * neurons) if neurons else None
-
-
-def stages(model: DecoderModel) -> list[Stage]:
-    return stages_of(model.network)
 
 
 def card(model: DecoderModel, verified: Verification, check_again: str) -> str:

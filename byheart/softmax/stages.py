@@ -4,40 +4,41 @@ Every number is counted in the weights, so the stages add up to the decoder.
 """
 
 from ..exact.stages import AFTER, FIRST, LAST, MEETING, Stage
-from .decoder import ATTENTION, Decoder, sizes
+from .decoder import Decoder, sizes
 
-ATTENDING = tuple(f"attention.{name}.weight" for name in ("query", "key", "value", "out"))
+STAGES = {  # the first word of a tensor's name, and the stage that it belongs to
+    "embedding": "embed",
+    "positions": "embed",
+    "attention": "attend",
+    "token_sum": "sum",
+    "hidden": "neurons",
+    "output": "output",
+}
+
+
+def layer_of(decoder: Decoder, tensor: str) -> tuple[int, str]:
+    """The number and the name of the stage that a tensor belongs to."""
+    present = list(dict.fromkeys(STAGES[name.split(".")[0]] for name in decoder.shape.tensors))
+    stage = STAGES[tensor.split(".")[0]]
+    return present.index(stage), stage
 
 
 def stages(decoder: Decoder) -> list[Stage]:
     """Its stages in the order of the data flow, numbered from 0."""
-    shape = decoder.shape
-    table: list[tuple[str, str, str, tuple[str, ...]]] = [
-        (FIRST, "embedding", "embed", ("embedding.weight", "positions.weight"))
-    ]
-    if shape.mixing == ATTENTION:
-        table.append((MEETING, "softmax_attention", "attend", ATTENDING))
-    else:
-        table.append((MEETING, "sum", "sum", ("token_sum.weight",)))
-    if shape.neurons:
-        table.append((AFTER, shape.activation, "neurons", ("hidden.weight", "hidden.bias")))
-    table.append((LAST, "linear", "output", ("output.weight",)))
+    parts = {
+        "embed": (FIRST, "embedding"),
+        "attend": (MEETING, "softmax_attention"),
+        "sum": (MEETING, "sum"),
+        "neurons": (AFTER, decoder.shape.activation),
+        "output": (LAST, "linear"),
+    }
     result = []
-    for place, (part, kind, name, keys) in enumerate(table):
-        tensors = [decoder.tensors[key] for key in keys if key in decoder.tensors]
-        each = [sizes(tensor.ravel()) for tensor in tensors]
-        result.append(
-            Stage(
-                part=part,
-                kind=kind,
-                name=name,
-                runs=((place, place),),
-                depth=int(part == MEETING),  # attention and neurons are one layer
-                nonzero=sum(size.nonzero for size in each),
-                dense=sum(tensor.size for tensor in tensors),
-                bits=sum(size.total for size in each),
-                largest=max(size.largest for size in each),
-                connections=None,
-            )
-        )
+    for number, name in sorted({layer_of(decoder, tensor) for tensor in decoder.tensors}):
+        own = [x.ravel() for key, x in decoder.tensors.items() if layer_of(decoder, key)[1] == name]
+        each, (part, kind) = [sizes(tensor) for tensor in own], parts[name]
+        depth = int(part == MEETING)  # attention and neurons are one layer
+        layers = ((number, number),)
+        nonzero, dense = sum(size.nonzero for size in each), sum(map(len, own))
+        bits, largest = sum(size.total for size in each), max(size.largest for size in each)
+        result.append(Stage(part, kind, name, layers, depth, nonzero, dense, bits, largest))
     return result

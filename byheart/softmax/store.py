@@ -25,6 +25,7 @@ from .decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape, Tensor
 
 FILES: tuple[str, ...] = names.FILES
 NOTES = "config.json"
+code_bits = encoded_bits
 KINDS = ("string", "number")
 EXACT = ("input", "output", "width", "layers")  # keys of exact networks
 NO_NEURONS = "none"
@@ -96,19 +97,8 @@ def _shape(given: Object) -> Shape:
     padding = given.optional("padding", int)
     if padding is not None and not 0 <= padding < vocabulary:
         given.refuse(f"padding is {shown(padding)}, not the number of a token")
-    return Shape(
-        vocabulary=vocabulary,
-        length=length,
-        dimension=dimension,
-        mixing=mixing,
-        heads=heads,
-        key_dimension=keys,
-        value_dimension=values,
-        skip=skip,
-        neurons=neurons,
-        activation=activation,
-        padding=padding,
-    )
+    sizes = vocabulary, length, dimension, mixing, heads, keys, values
+    return Shape(*sizes, skip, neurons, activation, padding)
 
 
 def _places(sizes: tuple[int, ...]) -> tuple[int, int]:
@@ -131,10 +121,6 @@ def describe(model: DecoderModel) -> dict[str, Any]:
     if sizes["padding"] is None:
         del sizes["padding"]  # a missing key says the same
     return {"decoder": {"kind": model.kind, **sizes}}
-
-
-def code_bits(network: Decoder) -> int:
-    return encoded_bits(network)
 
 
 def certificate(claim: Distributions) -> dict[str, Any]:

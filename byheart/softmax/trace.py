@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..claims.answer import Answer, Token
 from ..claims.kind import Explains
+from ..claims.model import ModelData
 from . import doubles as softmax
 from .answer import DecoderModel, answers, numbers
 from .decoder import ATTENTION
@@ -145,5 +146,5 @@ def _nearest(arguments: Vector, distances: Vector, among: NDArray[np.bool_]) -> 
     return Neuron(number, float(arguments[number]), float(distances[number]))
 
 
-def followed(model: DecoderModel, tokens: Sequence[Token]) -> None:
+def followed(model: ModelData, tokens: Sequence[Token]) -> None:
     """It has no lanes."""

@@ -1,12 +1,12 @@
 """Answers of a stock checkpoint: the next token, or the text up to the end."""
 
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 from ..claims.answer import Answer, Token
 from ..claims.claim import TEXT, TOKEN, Recites
 from ..claims.model import ModelData
 from ..errors import ByheartError
+from ..exact.answer import distributions as distributions
 from .checkpoint import Checkpoint
 from .tokens import Vocabulary
 
@@ -17,10 +17,6 @@ StockModel = ModelData[Checkpoint, Recites]
 
 def answering(model: StockModel) -> Callable[[Sequence[Token]], Answer]:
     return lambda tokens: answers(model, [tokens])[0]
-
-
-def distributions(model: StockModel, rows: Sequence[Sequence[int]]) -> NoReturn:
-    raise ByheartError("this model stores labels; one-layer is a method that stores distributions.")
 
 
 def numbers(model: StockModel, tokens: Sequence[Token]) -> list[int] | None:
@@ -60,13 +56,13 @@ def answers(model: StockModel, sequences: Sequence[Sequence[Token]]) -> list[Ans
                 del growing[i]
     result = []
     for i, tokens in enumerate(sequences):
-        said = [str(model.tokens[x]) for x in spoken.get(i, ())]
-        if not said or said == [model.claim.end]:
+        words = [str(model.tokens[x]) for x in spoken.get(i, ())]
+        if not words or words == [model.claim.end]:
             result.append(Answer(tokens, None, False))
         elif model.claim.labels_are == TOKEN:
-            result.append(Answer(tokens, said[0], None))
+            result.append(Answer(tokens, words[0], None))
         else:
-            result.append(Answer(tokens, vocabulary(model).text(said).removeprefix(" "), None))
+            result.append(Answer(tokens, vocabulary(model).text(words).removeprefix(" "), None))
     return result
 
 

@@ -19,6 +19,9 @@ TYPES = {"float32": 24, "float16": 11, "bfloat16": 8}  # binary digits of a mant
 class Family:
     """How one architecture names its sizes.
 
+    blocks   what the names of the tensors of its blocks begin with
+    neurons  the tensors of the neurons of a block, and which axis theirs is; the last one is what
+             they write
     rms      whether its norm leaves the mean alone (Llama) instead of subtracting it (GPT-2)
     """
 
@@ -31,16 +34,20 @@ class Family:
     heads: str
     hidden: str
     epsilon: str
+    blocks: str
+    neurons: tuple[tuple[str, int], ...]
     rms: bool
 
 
 GPT2 = Family(
     "gpt2", "GPT2LMHeadModel", "vocab_size", "n_positions", "n_embd", "n_layer", "n_head",
-    "n_inner", "layer_norm_epsilon", rms=False,
+    "n_inner", "layer_norm_epsilon", "transformer.h",
+    (("mlp.c_fc.weight", 1), ("mlp.c_fc.bias", 0), ("mlp.c_proj.weight", 0)), rms=False,
 )  # fmt: skip
 LLAMA = Family(
     "llama", "LlamaForCausalLM", "vocab_size", "max_position_embeddings", "hidden_size",
-    "num_hidden_layers", "num_attention_heads", "intermediate_size", "rms_norm_eps", rms=True,
+    "num_hidden_layers", "num_attention_heads", "intermediate_size", "rms_norm_eps", "model.layers",
+    (("mlp.gate_proj.weight", 0), ("mlp.up_proj.weight", 0), ("mlp.down_proj.weight", 1)), rms=True,
 )  # fmt: skip
 FAMILIES = {family.name: family for family in (GPT2, LLAMA)}
 
@@ -148,8 +155,7 @@ class Checkpoint:
         """The tensors of a block, in doubles."""
 
         def get(name: str) -> NDArray:
-            front = "transformer.h" if self.family is GPT2 else "model.layers"
-            return self.tensors[f"{front}.{layer}.{name}"].astype(np.float64)
+            return self.tensors[f"{self.family.blocks}.{layer}.{name}"].astype(np.float64)
 
         if self.family is GPT2:
             query, key, value = np.split(get("attn.c_attn.weight"), 3, axis=1)

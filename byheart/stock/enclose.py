@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrays import batches
 from ..data.targets import Floats
 from .arithmetic import FUNCTION, TINY, Normed, Stream, U, Unbounded, added, gamma, times, up
 from .checkpoint import Block, Checkpoint
-from .forward import activation_of, angles, by_length, embedded, gelu, gelu_new, silu, writes
+from .forward import activation_of, angles, embedded, gelu, gelu_new, silu, writes
 from .texts import texts_of
 
 ROWS = 1 << 21  # numbers of a block of a large matrix
@@ -89,19 +90,13 @@ def attended(
     texts = texts_of(list(sequences))
     D = network.width
     x, r = np.empty((len(sequences), D)), np.empty((len(sequences), D))
-    rows_of: dict[int, list[int]] = {}
-    for row, text in enumerate(texts.text.tolist()):
-        rows_of.setdefault(text, []).append(row)
-    least = math.inf
-    for length, members in by_length(texts.tokens).items():
-        step = max(1, ROWS // (length * (4 * D + network.size("heads") * length)))
-        for begin in range(0, len(members), step):
-            part = members[begin : begin + step]
-            tokens = np.stack([texts.tokens[i] for i in part])
-            rows = np.array([row for i in part for row in rows_of[i]])
-            owner = np.repeat(np.arange(len(part)), [len(rows_of[i]) for i in part])
-            x[rows], r[rows], gap = _attention(network, block, tokens, owner, texts.place[rows])
-            least = min(least, gap)
+    rows_of, least, heads = texts.sequences, math.inf, network.size("heads")
+    for part in batches(texts.tokens, lambda length: length * (4 * D + heads * length), ROWS):
+        tokens = np.stack([texts.tokens[i] for i in part])
+        rows = np.array([row for i in part for row in rows_of[i]])
+        owner = np.repeat(np.arange(len(part)), [len(rows_of[i]) for i in part])
+        x[rows], r[rows], gap = _attention(network, block, tokens, owner, texts.place[rows])
+        least = min(least, gap)
     return Stream(x, r, np.zeros_like(x)), least
 
 
@@ -166,9 +161,8 @@ def _attention(
         others = 2 * tail[:, None] * largest
         weighted = np.abs(values[here, best]) + error[here, best] + others  # sum of w |v|, at most
         radius[:, head] = up(error[here, best] + others + many * weighted + TINY)
-    out, around = times(
-        read.reshape(len(owner), -1), radius.reshape(len(owner), -1), block.out, block.out_bias
-    )
+    flat, error = read.reshape(len(owner), -1), radius.reshape(len(owner), -1)
+    out, around = times(flat, error, block.out, block.out_bias)
     at = owner * length + place
     x, r = added(x[at], r[at], out, around)
     return x, r, gap
@@ -266,16 +260,12 @@ def _crowded(
         """What the neurons write if their arguments move by this, at first order."""
         return np.abs((slope * moved) @ block.down)
 
+    lanes = zip(normed.lane, slope, strict=True)
     radius = normed.factor * written(normed.y @ block.up)
     radius += (1 + normed.factor) * (
         normed.shift * written(np.broadcast_to(normed.gain @ block.up, z.shape))
         + written(normed.c @ block.up)
-        + np.stack(
-            [
-                e @ np.abs((block.up * s) @ block.down)
-                for e, s in zip(normed.lane, slope, strict=True)
-            ]
-        )
+        + np.stack([e @ np.abs((block.up * s) @ block.down) for e, s in lanes])
     )
     terms = gamma(np.count_nonzero(block.up, axis=0) + 2)
     bias = 0.0 if block.up_bias is None else np.abs(block.up_bias)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrays import batches
 from .checkpoint import Block, Checkpoint
 
 Array = NDArray
@@ -95,9 +96,8 @@ def mlp(network: Checkpoint, block: Block, x: Array) -> Array:
         return (act(normed @ block.gate.astype(kind)) * up) @ block.down.astype(kind)
     assert block.up_bias is not None
     assert block.down_bias is not None
-    return act(up + block.up_bias.astype(kind)) @ block.down.astype(kind) + block.down_bias.astype(
-        kind
-    )
+    hidden = act(up + block.up_bias.astype(kind))
+    return hidden @ block.down.astype(kind) + block.down_bias.astype(kind)
 
 
 def writes(block: Block) -> bool:
@@ -130,24 +130,13 @@ def last_logits(network: Checkpoint, tokens: Array, kind: type = np.float64) -> 
     return normed @ network.embedding.T.astype(kind)
 
 
-def by_length(sequences: Sequence[Any]) -> dict[int, list[int]]:
-    """The numbers of the sequences of each length."""
-    found: dict[int, list[int]] = {}
-    for i, tokens in enumerate(sequences):
-        found.setdefault(len(tokens), []).append(i)
-    return found
-
-
 def answers(
     network: Checkpoint, sequences: Sequence[Any], kind: type = np.float64
 ) -> NDArray[np.int64]:
     """The likeliest next token after each sequence."""
-    found = np.empty(len(sequences), np.int64)
+    likeliest = np.empty(len(sequences), np.int64)
     wide = max(network.size("hidden"), network.size("vocabulary"))
-    for length, rows in by_length(sequences).items():
-        step = max(1, BATCH // (wide + length * network.width * 4))
-        for first in range(0, len(rows), step):
-            part = rows[first : first + step]
-            tokens = np.array([sequences[i] for i in part])
-            found[part] = last_logits(network, tokens, kind).argmax(axis=1)
-    return found
+    for part in batches(sequences, lambda length: wide + length * network.width * 4, BATCH):
+        tokens = np.array([sequences[i] for i in part])
+        likeliest[part] = last_logits(network, tokens, kind).argmax(axis=1)
+    return likeliest

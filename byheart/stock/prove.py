@@ -5,8 +5,8 @@ In float32 the claim is proved for every execution of checker/FORMAT.md, section
 """
 
 import json
+import math
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,12 @@ from numpy.typing import NDArray
 from ..claims.claim import Neuron, Recites
 from ..claims.kind import Progress, Runtime
 from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Judging, Verification
-from ..data import contexts as grouping
-from ..data.contexts import Contexts
+from ..data.arrays import batches
 from ..data.dataset import Dataset
-from ..errors import ByheartError
+from ..softmax.prove import contexts as contexts
 from .answer import StockModel
-from .holders import shortened
 from .texts import next_tokens, texts_of
 from .tokens import vocabulary_of
-
-NUMBERS = 1 << 24  # that a runtime gives at once
 
 
 def reads(model: StockModel, dataset: Dataset) -> Dataset:
@@ -34,10 +30,6 @@ def reads(model: StockModel, dataset: Dataset) -> Dataset:
     begins = model.network.family.rms
     own = vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), begins)
     return next_tokens(dataset, own, begins)
-
-
-def contexts(model: StockModel, dataset: Dataset) -> Contexts:
-    return grouping.contexts(dataset, positions=True)
 
 
 def whole(dataset: Dataset) -> int:
@@ -50,9 +42,7 @@ def verify(model: StockModel, dataset: Dataset, how: Judging) -> Verification:
     from .enclose import margins
     from .forward import answers
 
-    claim, unfit = model.claim, unfitting(model, dataset)
-    if unfit:
-        raise ByheartError(f"{unfit}.")
+    claim = model.claim
     kept = how.chosen(len(dataset))
     rows = np.arange(len(dataset)) if kept is None else kept
     sequences, wanted = numbered(model, dataset)
@@ -78,16 +68,8 @@ def verify(model: StockModel, dataset: Dataset, how: Judging) -> Verification:
         failures.append(_wrong(model, dataset, int(rows[i]), sequences[i]))
     if failures:
         evidence = REFUTED
-    correct = int(right.sum())
-    return Verification(
-        len(rows),
-        correct,
-        evidence,
-        engine,
-        tuple(failures[:10]),
-        margin=margin,
-        margins=every,
-    )
+    counts, wrong = (len(rows), int(right.sum())), tuple(failures[:10])
+    return Verification(*counts, evidence, engine, wrong, margin=margin, margins=every)
 
 
 def recorded(model: StockModel, dataset: Dataset, found: Verification) -> Recites:
@@ -97,6 +79,11 @@ def recorded(model: StockModel, dataset: Dataset, found: Verification) -> Recite
         return claim
     sequences, _ = numbered(model, dataset)
     margin = {x.tobytes(): y for x, y in zip(sequences, found.margins.tolist(), strict=True)}
+
+    def shortened(margin: float) -> float:
+        """Three decimals, rounded down, so that sums in another order prove it too."""
+        return math.floor((margin - 1e-6) * 1000) / 1000
+
     holders = (x._replace(margin=shortened(margin[x.tokens.tobytes()])) for x in claim.holders)
     return replace(claim, holders=tuple(holders))
 
@@ -177,9 +164,10 @@ def unfitting(model: StockModel, dataset: Dataset) -> str | None:
     for word in (*dataset.tokens, *dataset.label_names):
         if word not in model.places:
             return f"the data has the token {word!r}, which the model's tokenizer does not have"
-    own = model.record.tokenizer
-    if dataset.tokenizer is not None and (own is None or not same(own, dataset)):
-        return "the model's tokenizer.json is not the tokenizer that split the data"
+    own, other = model.record.tokenizer, dataset.tokenizer
+    if other is not None and own != other:  # its JSON may be written in another way
+        if own is None or json.loads(own) != json.loads(other):
+            return "the model's tokenizer.json is not the tokenizer that split the data"
     return None
 
 
@@ -203,36 +191,22 @@ def said_tokens(
 ) -> NDArray[np.int64]:
     """What the runtime says after each sequence, -1 for NaN; where it gives logits, a text is read
     once for all of its beginnings."""
-    found = np.empty(len(sequences), np.int64)
+    spoken = np.empty(len(sequences), np.int64)
     if runtime.says is not None:
         for i, tokens in enumerate(sequences):
-            found[i] = runtime.says(tokens)
+            spoken[i] = runtime.says(tokens)
             if progress is not None:
                 progress(1)
-        return found
-    from .forward import by_length
-
+        return spoken
     assert runtime.run is not None
     texts = texts_of(sequences)
-    rows_of: list[list[int]] = [[] for _ in texts.tokens]
-    for row, text in enumerate(texts.text.tolist()):
-        rows_of[text].append(row)
-    for length, members in by_length(texts.tokens).items():
-        step = max(1, NUMBERS // (length * vocabulary))
-        for first, end in pairwise([*range(0, len(members), step), len(members)]):
-            part = members[first:end]
-            logits = runtime.run(np.stack([texts.tokens[i] for i in part]))
-            for i, given in zip(part, logits, strict=True):
-                rows = rows_of[i]
-                chosen = given[texts.place[rows]]
-                # a NaN is nobody's largest logit
-                found[rows] = np.where(np.isnan(chosen).any(axis=1), -1, chosen.argmax(axis=1))
-                if progress is not None:
-                    progress(len(rows))
-    return found
-
-
-def same(tokenizer: str, dataset: Dataset) -> bool:
-    """Whether a tokenizer.json is the one that split the data, however its JSON is written."""
-    assert dataset.tokenizer is not None
-    return tokenizer == dataset.tokenizer or json.loads(tokenizer) == json.loads(dataset.tokenizer)
+    rows_of = texts.sequences
+    for part in batches(texts.tokens, lambda length: length * vocabulary):
+        logits = runtime.run(np.stack([texts.tokens[i] for i in part]))
+        for rows, text_logits in zip((rows_of[i] for i in part), logits, strict=True):
+            chosen = text_logits[texts.place[rows]]
+            # a NaN is nobody's largest logit
+            spoken[rows] = np.where(np.isnan(chosen).any(axis=1), -1, chosen.argmax(axis=1))
+            if progress is not None:
+                progress(len(rows))
+    return spoken

@@ -7,11 +7,10 @@ from ..claims.claim import Recites
 from ..claims.kind import Row
 from ..claims.verification import PROVED, SAMPLED, Verification
 from ..errors import ByheartError
-from ..exact.stages import Stage
 from ..machine.tables import named, number
 from ..machine.words import brief
 from .answer import StockModel
-from .stages import stages as stages_of
+from .stages import stages as stages
 
 MARKUP = {ord(x): f"&#{ord(x)};" for x in "<>|`&[]*_"}
 UNIT, CORRECT, REMARKS = "prediction", "right", True
@@ -30,10 +29,6 @@ def explained(model: StockModel) -> NoReturn:
         "explain takes a network of byheart's own layers apart; of a stock checkpoint, "
         "ground_truth.jsonl says which neurons answer what, and a trace shows one answer."
     )
-
-
-def stages(model: StockModel) -> list[Stage]:
-    return stages_of(model.network)
 
 
 def card(model: StockModel, verified: Verification, check_again: str) -> str:
@@ -88,14 +83,10 @@ def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
     neurons = facts(model.claim, found)["neurons"]
     each = f"; {parameters.dense / neurons:,.0f} per neuron" if neurons else ""
     tokens = f"tokens in the data; longest text {number(data.length)}"
-    margin = found.margin
+    margin, stated = found.margin, stated or f"a stock checkpoint in {model.claim.dtype}"
     least = "nats at least, between the logit of the answer and all others"
     return [
-        (
-            "method",
-            brief(str(model.record.method)),
-            stated or f"a stock checkpoint in {model.claim.dtype}",
-        ),
+        ("method", brief(str(model.record.method)), stated),
         ("predictions", number(data.sequences), f"of the next token, by {number(neurons)} neurons"),
         ("vocabulary", number(data.vocabulary), tokens),
         ("parameters", number(parameters.dense), f"{number(parameters.nonzero)} nonzero{each}"),

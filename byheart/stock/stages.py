@@ -7,7 +7,7 @@ Layers are numbered in the order of the data flow: the embedding is 0, the atten
 import numpy as np
 
 from ..exact.stages import AFTER, FIRST, LAST, MEETING, Stage
-from .checkpoint import GPT2, Checkpoint
+from .checkpoint import Checkpoint
 
 PARTS = {
     "embed": (FIRST, "embedding"),
@@ -31,52 +31,30 @@ def layer_of(network: Checkpoint, name: str) -> tuple[int, str]:
 def stages(network: Checkpoint) -> list[Stage]:
     """Its stages in the order of the data flow."""
     bits = network.counts()[1]["largest"]
-    found = []
+    result = []
     for name, (part, kind) in PARTS.items():
-        own = {x: layer_of(network, x)[0] for x in network.tensors}
-        chosen = [x for x in network.tensors if layer_of(network, x)[1] == name]
-        layers = sorted({own[x] for x in chosen})
-        dense = sum(network.tensors[x].size for x in chosen)
-        found.append(
-            Stage(
-                part=part,
-                kind=kind,
-                name=name,
-                runs=tuple((i, i) for i in layers),
-                depth=len(layers) if part == MEETING else 0,
-                nonzero=sum(int(np.count_nonzero(network.tensors[x])) for x in chosen),
-                dense=dense,
-                bits=bits * dense,
-                largest=bits,
-                connections=None,
-            )
-        )
-    return found
+        own = {
+            x: layer_of(network, x)[0] for x in network.tensors if layer_of(network, x)[1] == name
+        }
+        layers = tuple((i, i) for i in sorted(set(own.values())))
+        depth = len(layers) if part == MEETING else 0
+        nonzero = sum(int(np.count_nonzero(network.tensors[x])) for x in own)
+        dense = sum(network.tensors[x].size for x in own)
+        result.append(Stage(part, kind, name, layers, depth, nonzero, dense, bits * dense, bits))
+    return result
 
 
 def neuron_entries(network: Checkpoint, layer: int, neuron: int) -> list[tuple[str, int, int]]:
     """The nonzero weights of one neuron: tensor, row and column."""
-    if network.family is GPT2:
-        front = f"transformer.h.{layer}.mlp"
-        tensors = {f"{front}.c_fc.weight": 1, f"{front}.c_fc.bias": 0, f"{front}.c_proj.weight": 0}
-    else:
-        front = f"model.layers.{layer}.mlp"
-        tensors = {f"{front}.gate_proj.weight": 0, f"{front}.up_proj.weight": 0}
-        tensors[f"{front}.down_proj.weight"] = 1
-    found = []
-    for name, axis in tensors.items():
-        tensor = network.tensors[name]
-        if tensor.ndim == 1:
-            found += [(name, neuron, 0)] if tensor[neuron] else []
-            continue
-        line = tensor[neuron] if axis == 0 else tensor[:, neuron]
-        for i in np.flatnonzero(line).tolist():
-            found.append((name, neuron, i) if axis == 0 else (name, i, neuron))
-    return found
+    entries = []
+    for own, axis in network.family.neurons:
+        name = f"{network.family.blocks}.{layer}.{own}"
+        for i in np.flatnonzero(np.take(network.tensors[name], neuron, axis)).tolist():
+            entries.append((name, neuron, i) if axis == 0 else (name, i, neuron))
+    return entries
 
 
 def written_by(network: Checkpoint, layer: int) -> tuple[str, int]:
     """The tensor of what the neurons of a block write, and its axis of neurons."""
-    if network.family is GPT2:
-        return f"transformer.h.{layer}.mlp.c_proj.weight", 0
-    return f"model.layers.{layer}.mlp.down_proj.weight", 1
+    name, axis = network.family.neurons[-1]
+    return f"{network.family.blocks}.{layer}.{name}", axis

@@ -17,7 +17,6 @@ from ..machine.plain import Piece
 from ..machine.strict import DTYPES, Object, read_arrays, shown
 from .answer import StockModel
 from .checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
-from .holders import lines
 from .listing import (
     check_config,
     check_files,
@@ -26,6 +25,7 @@ from .listing import (
     generation_settings,
     tokenizer_settings,
 )
+from .tokens import ordered
 
 FILES: tuple[str, ...] = names.STOCK
 NOTES = "byheart.json"
@@ -63,9 +63,7 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     check_tokenizer(tokenizer, settings["model_type"], end)
     for name, wanted in _settings(network, tokenizer.values, words, end).items():
         check_settings(Object.parse(text[name], f"{path}/{name}"), wanted)
-    always: tuple[tuple[int, int], ...] = ()
-    if "always" in certificate.values:
-        always = neurons(certificate, "always", network)
+    always = neurons(certificate, "always", network) if "always" in certificate.values else ()
     claim = Recites(dtype, end, kind, holders, always)
     return ModelData(network, Words("string", words), claim, read_record(notes)), digest
 
@@ -127,13 +125,11 @@ def _words(tokenizer: Object) -> tuple[str, ...]:
     for token in added:
         item = Object(token if isinstance(token, dict) else {}, f"{tokenizer.where}, added_tokens")
         numbers[item.get("content", str)] = item.get("id", int)
-    most = 1 << 20
-    if not all(type(i) is int and 0 <= i < most for i in numbers.values()):
+    if not all(type(i) is int and 0 <= i < 1 << 20 for i in numbers.values()):
         tokenizer.refuse("a token has a number that is not an integer from 0 to 2^20")
     if len(set(numbers.values())) != len(numbers):
         tokenizer.refuse("two tokens have the same number")
-    found = {number: token for token, number in numbers.items()}
-    return tuple(found.get(i, f"<|unused {i}|>") for i in range(max(found, default=-1) + 1))
+    return ordered(numbers)
 
 
 def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, ...]:
@@ -179,7 +175,7 @@ def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Pie
         "tokenizer.json": [tokenizer.encode()],
         **{name: [as_json(values)] for name, values in settings.items()},
         "byheart.json": [as_json(described)],
-        "ground_truth.jsonl": list(lines(claim.holders, tokens)),
+        "ground_truth.jsonl": [_line(holder, tokens) for holder in claim.holders],
     }
 
 
@@ -193,26 +189,30 @@ def _settings(
     return {"tokenizer_config.json": reads, "generation_config.json": written}
 
 
+def _line(holder: Holder, tokens: tuple[str, ...]) -> bytes:
+    """A line of ground_truth.jsonl; what follows the neurons is for people."""
+    neurons = None if holder.neurons is None else [list(x) for x in holder.neurons]
+    line = {"context": holder.tokens.tolist(), "answer": holder.answer, "neurons": neurons}
+    line |= {"token": tokens[holder.answer], "reach": holder.reach, "margin": holder.margin}
+    if holder.decoys:
+        line["decoys"] = [list(x) for x in holder.decoys]
+    return json.dumps(line).encode("ascii") + b"\n"
+
+
 def weights(model: StockModel) -> list[Piece]:
     """The header, then the tensors in the order of their names."""
     network = model.network
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    kind = np.dtype(DTYPES[STORED[network.dtype]])
-    end = 0
-    for name in sorted(network.tensors):
-        tensor = network.tensors[name]
-        offsets = [end, end := end + kind.itemsize * tensor.size]
-        header[name] = {
-            "dtype": STORED[network.dtype], "shape": list(tensor.shape), "data_offsets": offsets
-        }  # fmt: skip
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    text += b" " * (-len(text) % 8)
-    found: list[Piece] = [len(text).to_bytes(8, "little") + text]
-    for name in sorted(network.tensors):
-        single = np.ascontiguousarray(network.tensors[name], np.float32)
+    kind, end, pieces = STORED[network.dtype], 0, list[Piece]()
+    for name, tensor in sorted(network.tensors.items()):
+        single = np.ascontiguousarray(tensor, np.float32)
         if network.dtype == "bfloat16":
             stored = (single.view(np.uint32) >> np.uint32(16)).astype("<u2")
         else:
-            stored = single.astype(kind)
-        found.append(stored.reshape(-1).view(np.uint8).data)
-    return found
+            stored = single.astype(DTYPES[kind])
+        offsets = [end, end := end + stored.nbytes]
+        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": offsets}
+        pieces.append(stored.reshape(-1).view(np.uint8).data)
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little") + text, *pieces]

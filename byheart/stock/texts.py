@@ -28,6 +28,14 @@ class Texts(NamedTuple):
     text: Ints
     place: Ints
 
+    @property
+    def sequences(self) -> list[list[int]]:
+        """The numbers of the sequences of each text."""
+        members: list[list[int]] = [[] for _ in self.tokens]
+        for sequence, text in enumerate(self.text.tolist()):
+            members[text].append(sequence)
+        return members
+
 
 def is_corpus(dataset: Dataset) -> bool:
     """Whether labels are the next tokens of documents, rather than answers."""

@@ -1,7 +1,7 @@
 """The tokenizer of a checkpoint: the numbers of its tokens, and the token that ends a text."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,10 +28,8 @@ class Vocabulary:
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """All tokens in the order of their numbers; a number without one is named by itself."""
-        numbers = _numbers(json.loads(self.content))
-        found = {number: token for token, number in numbers.items()}
-        return tuple(found.get(i, f"<|unused {i}|>") for i in range(max(found) + 1))
+        """All tokens in the order of their numbers."""
+        return ordered(_numbers(json.loads(self.content)))
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -93,6 +91,12 @@ def vocabulary_of(content: str, name: object, begins: bool) -> Vocabulary:
         values["post_processor"] = begin_with(end, _numbers(values)[end])
     check_tokenizer(Object(values, "the tokenizer"), "llama" if begins else "gpt2", end)
     return Vocabulary(json.dumps(values), end)
+
+
+def ordered(numbers: Mapping[str, int]) -> tuple[str, ...]:
+    """Tokens in the order of their numbers; a number without one is named by itself."""
+    tokens = {number: token for token, number in numbers.items()}
+    return tuple(tokens.get(i, f"<|unused {i}|>") for i in range(max(tokens, default=-1) + 1))
 
 
 def _numbers(values: dict[str, Any]) -> dict[str, int]:

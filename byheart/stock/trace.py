@@ -7,6 +7,7 @@ import numpy as np
 
 from ..claims.answer import Token
 from ..claims.kind import Explains
+from ..softmax.trace import followed as followed
 from .answer import StockModel, numbers
 from .forward import attention, embedded, last_logits, mlp, norm, writes
 
@@ -72,7 +73,3 @@ def trace(model: StockModel, tokens: Sequence[Token], made_by: Explains | None) 
     words = tuple(str(model.tokens[i]) for i in read)
     likely = tuple((str(model.tokens[i]), float(logits[i])) for i in best if i < len(model.tokens))
     return StockTrace(words, tuple(on), likely)
-
-
-def followed(model: StockModel, tokens: Sequence[Token]) -> None:
-    """It has no lanes."""

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -53,12 +52,14 @@ def create_app(desk: Desk, token: str, port: int, source: Source | None = None) 
     return app
 
 
-async def page(request: Request) -> Response:
-    return static("index.html")
-
-
-async def asset(request: Request) -> Response:
-    return static(request.path_params["name"])
+async def static(request: Request) -> Response:
+    """A file of the page, which is part of the package."""
+    name = request.path_params.get("name", "index.html")
+    known = {path.name: path for path in STATIC.iterdir()}
+    if name not in known:
+        return refused("there is no such page.", 404)
+    kind = TYPES.get(known[name].suffix, "application/octet-stream")
+    return FileResponse(known[name], media_type=kind)
 
 
 async def events(request: Request) -> Response:
@@ -80,12 +81,14 @@ async def picture(request: Request) -> Response:
 
 async def table(request: Request) -> Response:
     place, name = job_of(request).place, plain(request.path_params["name"])
-    first, count = (whole(request.query_params.get(x, "0")) for x in ("first", "count"))
+    window = [request.query_params.get(x, "0") for x in ("first", "count")]
+    if not all(re.fullmatch(r"[0-9]{1,12}", text) for text in window):
+        raise ByheartError("first and count are whole numbers.")
     try:
-        window = await run_in_threadpool(read_window, place, name, first, count)
+        rows = await run_in_threadpool(read_window, place, name, *map(int, window))
     except OSError:
         return refused("there is no such table.", 404)
-    return Response(window, media_type="application/json")
+    return Response(rows, media_type="application/json")
 
 
 async def folder(request: Request) -> Response:
@@ -155,8 +158,8 @@ async def refuse(request: Request, error: Exception) -> Response:
 
 
 ROUTES = [
-    Route("/", page),
-    Route("/static/{name}", asset),
+    Route("/", static),
+    Route("/static/{name}", static),
     Route("/events", events),
     Route("/state", state),
     Route("/data", upload, methods=["POST"]),
@@ -182,15 +185,6 @@ def job_of(request: Request) -> Job:
     return job
 
 
-def static(name: str) -> Response:
-    """A file of the page, which is part of the package."""
-    known = {path.name: path for path in STATIC.iterdir()}
-    if name not in known:
-        return refused("there is no such page.", 404)
-    kind = TYPES.get(known[name].suffix, "application/octet-stream")
-    return FileResponse(known[name], media_type=kind)
-
-
 def sent(path: Path, kind: str, name: str | None = None) -> Response:
     if not path.is_file():
         return refused("there is nothing here yet.", 404)
@@ -206,12 +200,6 @@ def plain(name: str) -> str:
     if not re.fullmatch(r"[a-z]+(-[a-z]+)*", name):
         raise ByheartError("there is no such name.")
     return name
-
-
-def whole(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise ByheartError("first and count are whole numbers.")
-    return int(text)
 
 
 def stored_name(name: str) -> str:
@@ -257,9 +245,5 @@ async def small_body(request: Request) -> dict:
 
 
 def zipped(folder: Path, archive: Path) -> None:
-    part = archive.with_suffix(".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                file.write(path, path.relative_to(folder))
-    part.rename(archive)
+    part = shutil.make_archive(str(archive.with_suffix(".part")), "zip", folder)
+    Path(part).rename(archive)

@@ -44,8 +44,7 @@ class Source:
     jobs: dict[str, str] = field(default_factory=dict)  # which read and compared it last
 
     def json(self) -> dict:
-        names = ("id", "name", "size", "loading", "jobs")
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in vars(self).items() if name != "path"}
 
 
 @dataclass
@@ -66,13 +65,9 @@ class ModelFolder:
     given: bool = False
 
     def json(self) -> dict:
-        known = {"id": self.id, "name": self.name, "job": self.job, "given": self.given}
-        return {
-            **known,
-            "data": self.data_name,
-            "known_data": self.data is not None,
-            **self.summary,
-        }
+        shown = {name: getattr(self, name) for name in ("id", "name", "job", "given")}
+        known = {"data": self.data_name, "known_data": self.data is not None}
+        return {**shown, **known, **self.summary}
 
 
 @dataclass
@@ -195,7 +190,8 @@ class Desk:
         job_id = self.number("j")
         place = self.home / job_id
         arguments = self.resolved(task, asked)
-        stamp = _stamp(arguments.get("data"))
+        data = arguments.get("data")
+        stamp = os.stat(data).st_mtime_ns if data and os.path.exists(data) else None
         for job in self.jobs.values():
             same = (job.task, job.arguments, job.stamp) == (task, arguments, stamp)
             if same and job.status in AGAIN:
@@ -347,11 +343,3 @@ class Desk:
         await self.notify()
         await asyncio.gather(*(worker.stop() for worker in self.workers.values()))
         shutil.rmtree(self.home, ignore_errors=True)
-
-
-def _stamp(data: str | None) -> int | None:
-    """When a file was written last."""
-    try:
-        return None if data is None else os.stat(data).st_mtime_ns
-    except OSError:
-        return None

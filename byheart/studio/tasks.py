@@ -7,6 +7,7 @@ drawn by the code of `--plot`; long tables are files of their own.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,7 @@ from ..claims.verification import Verification
 from ..errors import ByheartError, flags
 from ..machine.watch import Watch
 from ..machine.words import harmless
-from ..models.kinds import kind_of
-from ..models.making import made_by
+from ..models.kinds import kind_of, made_by
 from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_line
@@ -221,9 +221,9 @@ def open_model(work: Work, folder: str) -> Summary:
         work.write({"checkpoint": True})
         return {"method": "a Hugging Face checkpoint", "checkpoint": True}
     model = opened_model(folder)
-    found = model_summary(model, model.verification)
-    work.write(found)
-    return found
+    summary = model_summary(model, model.verification)
+    work.write(summary)
+    return summary
 
 
 def ask(
@@ -295,29 +295,26 @@ def edit(
     """byheart edit --edits, then byheart diff --plot."""
     lines = work.place / "edits.jsonl"
     lines.write_text("".join(json.dumps(one) + "\n" for one in edits), "utf-8")
-    change = edit_model(
-        folder, data, edits=lines, rebuild=rebuild, output=work.place / MODEL,
-        write_data=work.place / "data.jsonl", watch=work.watch, **chosen(loading),
-    )  # fmt: skip
-    return changed(work, folder, data, loading, change)
+    return changed(work, partial(edit_model, edits=lines, rebuild=rebuild), folder, data, loading)
 
 
 def forget(
     work: Work, folder: str, data: str, loading: Options, items: list[str], label_only: bool = False
 ) -> Summary:
     """byheart forget --item, then byheart diff --plot."""
-    change = forget_items(
-        folder, data, items, label_only=label_only, output=work.place / MODEL,
-        write_data=work.place / "data.jsonl", watch=work.watch, **chosen(loading),
-    )  # fmt: skip
-    return changed(work, folder, data, loading, change)
+    verb = partial(forget_items, items=items, label_only=label_only)
+    return changed(work, verb, folder, data, loading)
 
 
-def changed(work: Work, before: str, data: str, loading: Options, change: Change) -> Summary:
-    """What differs after an edit, and the new model."""
+def changed(
+    work: Work, verb: Callable[..., Change], before: str, data: str, loading: Options
+) -> Summary:
+    """Edit or forget; what differs then, and the new model."""
     after, more = work.place / MODEL, {}
+    how = {"watch": work.watch, **chosen(loading)}
+    change = verb(before, data, output=after, write_data=work.place / "data.jsonl", **how)
     if change.difference is not None:
-        compared = diff(before, after, data, watch=work.watch, **chosen(loading))
+        compared = diff(before, after, data, **how)
         answer = compared.json()
         kept = {key: answer[key] for key in ("stages", "parameters", "of", "bits")}
         more = {

@@ -10,7 +10,8 @@ from .rules_of_thumb import ITEMS as RULES_OF_THUMB
 
 __all__ = ["ALL", "ArchitectureFacts", "Bound", "DataFacts", "Item", "Question", "answers"]
 
-ALL: tuple[Item, ...] = (*MADDEN_2024, *DANA_2024, *KAJITSUKA_2025, *RELATED, *RULES_OF_THUMB)
+PAPERS = (MADDEN_2024, DANA_2024, KAJITSUKA_2025, RELATED, RULES_OF_THUMB)
+ALL: tuple[Item, ...] = tuple(item for items in PAPERS for item in items.values())
 
 
 def answers(question: Question) -> list[Bound]:

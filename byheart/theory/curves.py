@@ -2,22 +2,22 @@
 
 from dataclasses import dataclass, replace
 
-from . import rules_of_thumb
-from .dana2024 import items as dana2024
+from .dana2024.items import ITEMS as DANA
 from .item import Item
-from .kajitsuka2025 import items as kajitsuka2025
-from .madden2024 import items as madden2024
+from .kajitsuka2025.items import ITEMS as KAJITSUKA
+from .madden2024.items import ITEMS as MADDEN
 from .papers import cited
 from .question import DataFacts, Question
+from .rules_of_thumb import ITEMS as RULES
 
 PLOTTED: tuple[Item, ...] = (
-    madden2024.THEOREM_5_DATA,
-    madden2024.LEMMA_1_DATA,
-    dana2024.COROLLARY_1,
-    kajitsuka2025.THEOREM_4_1,
-    kajitsuka2025.COROLLARY_4_1,
-    rules_of_thumb.ALLENZHU_DATA,
-    kajitsuka2025.UNIFORM,
+    MADDEN["THEOREM_5_DATA"],
+    MADDEN["LEMMA_1_DATA"],
+    DANA["COROLLARY_1"],
+    KAJITSUKA["THEOREM_4_1"],
+    KAJITSUKA["COROLLARY_4_1"],
+    RULES["ALLENZHU_DATA"],
+    KAJITSUKA["UNIFORM"],
 )
 STEPS = 4  # points per power of ten
 

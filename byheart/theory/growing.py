@@ -9,7 +9,7 @@ import numpy as np
 from ..data.dataset import Dataset
 from ..errors import ByheartError
 from .facts import data_facts
-from .growth import LINES, Shape, crossing
+from .growth import Shape, crossing, sizes
 
 FEWEST, MOST = 100, 10**15
 PAIRS = (
@@ -53,11 +53,14 @@ def growing(
     facts = data_facts(data)
     labels, length, vocabulary = facts.labels or 2, facts.length or 1, facts.vocabulary or 1
     shape = Shape(length, data.vectors.shape[1], max(2, labels), vocabulary)
-    sizes = [10.0**exponent for exponent in np.arange(2, math.log10(until) + 1e-9, 0.5)]
+    counts = [10.0**exponent for exponent in np.arange(2, math.log10(until) + 1e-9, 0.5)]
+    forms = {round(count): sizes(shape, count) for count in counts}
     lines = tuple(
-        Line(name, tuple((round(x), round(form(shape, x))) for x in sizes))
-        for name, form in LINES.items()
+        Line(name, tuple((count, round(form[name])) for count, form in forms.items()))
+        for name in forms[FEWEST]
         if name in names
     )
-    found = ((one, other, crossing(one, other, shape)) for one, other in PAIRS)
-    return lines, tuple(Crossing(*x[:2], x[2]) for x in found if x[2] is not None)
+    crossings = (
+        Crossing(*pair, contexts) for pair in PAIRS if (contexts := crossing(*pair, shape))
+    )
+    return lines, tuple(crossings)

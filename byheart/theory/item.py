@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -123,6 +123,6 @@ def _worded(name: str) -> str:
     return NAMES.get(name, name.replace("_", " "))
 
 
-def listed(module: Mapping[str, object]) -> tuple[Item, ...]:
-    """The items of a module, in the order in which they stand there."""
-    return tuple(x for x in module.values() if isinstance(x, Item))
+def named(*rows: tuple) -> dict[str, Item]:
+    """Items by name: each row has a name and the fields of an item, the last ones if wanted."""
+    return {name: Item(*fields) for name, *fields in rows}

@@ -68,8 +68,8 @@ def _gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, 
         by_tokens = np.zeros((free, *x.shape))
         by_tokens[:, -1] += towards * shape.skip
         for r, head in enumerate(heads):
-            by_tokens += head.by_tokens(towards)
-            *maps, by_out = head.by_maps(towards)
+            by_token, *maps, by_out = head.gradients(towards)
+            by_tokens += by_token
             for name, by_map in zip(("query", "key", "value"), maps, strict=True):
                 size = by_map.shape[1]
                 gradients[f"attention.{name}.weight"][:, r * size : (r + 1) * size] += by_map
@@ -96,27 +96,20 @@ class _Head:
         self.mean = self.weights @ x
         self.output = O @ (V @ self.mean)
 
-    def _by_scores(self, towards: Array) -> Array:
-        """[omega - 1, t]."""
-        return (towards @ self.O @ self.V) @ (self.weights * (self.x - self.mean).T)
-
-    def by_maps(self, towards: Array) -> tuple[Array, Array, Array, Array]:
-        """By Q, K, V and O."""
-        scores = self._by_scores(towards)
+    def gradients(self, towards: Array) -> tuple[Array, ...]:
+        """By x_s, [omega - 1, t, d]: as values, as keys, the last as a query; by Q, K, V and O."""
+        through = towards @ self.O @ self.V
+        scores = through @ (self.weights * (self.x - self.mean).T)  # [omega - 1, t]
+        by_tokens = self.weights[:, None] * through[:, None, :]
+        by_tokens += scores[:, :, None] * (self.query @ self.K)
+        by_tokens[:, -1] += scores @ self.keys @ self.Q
         return (
+            by_tokens,
             (scores @ self.keys)[:, :, None] * self.x[-1],
             self.query[:, None] * (scores @ self.x)[:, None, :],
             (towards @ self.O)[:, :, None] * self.mean,
             towards[:, :, None] * (self.V @ self.mean),
         )
-
-    def by_tokens(self, towards: Array) -> Array:
-        """By each x_s, [omega - 1, t, d]: as a value, as a key, and the last one as a query."""
-        scores, through = self._by_scores(towards), towards @ self.O @ self.V
-        result = self.weights[:, None] * through[:, None, :]
-        result += scores[:, :, None] * (self.query @ self.K)
-        result[:, -1] += scores @ self.keys @ self.Q
-        return result
 
 
 def _erf(x: Array) -> Array:

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from . import related
 from .item import Item, Value
-from .kajitsuka2025 import items as kajitsuka2025
-from .madden2024 import items as madden2024
+from .kajitsuka2025.items import ITEMS as KAJITSUKA
+from .madden2024.items import ITEMS as MADDEN
 from .question import Question
+from .related import ITEMS as RELATED
 
 SEPARATED = "separated"  # token-wise (r, δ)-separated
 
@@ -21,29 +21,23 @@ KAJITSUKA_2025 = Table(
     "kajitsuka2025, Table 1: parameters of transformers that memorise",
     ("paper", "setting", "input", "layers", "upper bound", "lower bound"),
     (
-        ("kim2023", "seq-to-seq", SEPARATED, "Õ(n + sqrt(nN))", related.KIM, None),
-        ("mahdavi2024", "next-token", "linearly independent", "1", related.MAHDAVI, None),
-        ("kajitsuka2024", "seq-to-seq", SEPARATED, "1", related.KAJITSUKA_2024, None),
-        (
-            "madden2024", "next-token", "with positions", "1",
-            madden2024.THEOREM_5_DATA, madden2024.LEMMA_1_DATA,
-        ),
-        (
-            "kajitsuka2025", "next-token", SEPARATED, "Õ(sqrt(N))",
-            kajitsuka2025.THEOREM_4_1, kajitsuka2025.THEOREM_4_2,
-        ),
-        (
-            "kajitsuka2025", "seq-to-seq", SEPARATED, "Õ(sqrt(nN))",
-            kajitsuka2025.COROLLARY_4_1, kajitsuka2025.THEOREM_4_3,
-        ),
+        ("kim2023", "seq-to-seq", SEPARATED, "Õ(n + sqrt(nN))", RELATED["KIM"], None),
+        ("mahdavi2024", "next-token", "linearly independent", "1", RELATED["MAHDAVI"], None),
+        ("kajitsuka2024", "seq-to-seq", SEPARATED, "1", RELATED["KAJITSUKA_2024"], None),
+        ("madden2024", "next-token", "with positions", "1",
+         MADDEN["THEOREM_5_DATA"], MADDEN["LEMMA_1_DATA"]),
+        ("kajitsuka2025", "next-token", SEPARATED, "Õ(sqrt(N))",
+         KAJITSUKA["THEOREM_4_1"], KAJITSUKA["THEOREM_4_2"]),
+        ("kajitsuka2025", "seq-to-seq", SEPARATED, "Õ(sqrt(nN))",
+         KAJITSUKA["COROLLARY_4_1"], KAJITSUKA["THEOREM_4_3"]),
     ),
 )  # fmt: skip
 MADDEN_2024 = Table(
     "madden2024, Table 1: contexts that transformers of k parameters memorise",
     ("", "general setting", "empirical setting"),
     (
-        ("upper bounds", madden2024.LEMMA_1, madden2024.THEOREM_1),
-        ("lower bounds", madden2024.THEOREM_5, madden2024.EMPIRICAL),
+        ("upper bounds", MADDEN["LEMMA_1"], MADDEN["THEOREM_1"]),
+        ("lower bounds", MADDEN["THEOREM_5"], MADDEN["EMPIRICAL"]),
     ),
 )
 TABLES = (KAJITSUKA_2025, MADDEN_2024)

@@ -1,7 +1,5 @@
 """audit as a verdict, rows and a picture: what a model holds of a file."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -9,13 +7,9 @@ from rich.text import Text
 from .. import pictures
 from ..auditing.answer import Audit, AuditedData
 from ..machine.tables import number, plural
-from ..pictures import BLUE, GREY, INK, ORANGE, PALE
+from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Axes, Figure
 from ..theory.item import SIGNS
 from .terminal import STYLES, Row, notes, rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 BINS = 20
 
@@ -37,13 +31,27 @@ def view(result: Audit) -> Group:
 
 def lines(result: Audit) -> list[Row]:
     """Name, value and what it means."""
-    return [*_sizes(result), *_limits(result), *_recited(result), *_membership(result)] + [
-        (
-            "time",
-            f"{result.seconds.score:.1f}",
-            f"s to score, {number(round(result.seconds.tokens_per_second))} tokens per second",
-        )
-    ]
+    extraction, test, seconds = result.extraction, result.membership, result.seconds
+    after = "given the input"
+    if extraction.prefix is not None:
+        after = f"after {extraction.prefix} tokens, at most {extraction.suffix} recited"
+    if extraction.common is not None:
+        after += f"; {extraction.common:.3g} recited on average before the first error"
+    share = f"{number(extraction.verbatim)} of {number(extraction.asked)}"
+    likeliest = "of predicted tokens, by the likeliest one"
+    listed = [*_sizes(result), *_limits(result), ("verbatim", share, after)]
+    listed.append(("accuracy", f"{result.accuracy:.2%}", likeliest))
+    if test is not None:
+        saved, exposure = test.saved, test.exposure
+        other = f"bits; {saved.non_members:.3g} of a non-member's token, none of which is memory"
+        interval = f"95 % interval {test.low:.3f} to {test.high:.3f}; "
+        interval += plural(test.non_members, "non-member")
+        most = f"largest {exposure.largest:.3g} of {exposure.possible:.3g} possible"
+        listed.append(("saved per token", f"{saved.items:.3g}", other))
+        listed.append(("AUC", f"{test.auc:.3f}", interval))
+        listed.append(("exposure", f"{exposure.mean:.3g}", f"bits on average; {most}"))
+    speed = f"s to score, {number(round(seconds.tokens_per_second))} tokens per second"
+    return [*listed, ("time", f"{seconds.score:.1f}", speed)]
 
 
 def _sizes(result: Audit) -> list[Row]:
@@ -77,55 +85,24 @@ def _sizes(result: Audit) -> list[Row]:
 
 def _limits(result: Audit) -> list[Row]:
     """What the parameters could hold."""
-    shown = []
+    limits = []
     for limit in result.limits:
-        thumb = limit.kind == "rule_of_thumb"
+        amount = f"{SIGNS[limit.direction or 'at_most']} {number(limit.contexts)}"
+        about = f"contexts, {limit.name}: {limit.reason}"
         if limit.bits is not None:
-            used = f"{limit.share:.1%} used; " if limit.share is not None else ""
-            kind = "measured on trained models" if thumb else "theorem"
+            thumb = limit.kind == "rule_of_thumb"
             amount = f"{'about' if thumb else '≤'} {whole(limit.bits)}"
-            shown.append(("could hold", amount, f"bits, {limit.name}; {used}{kind}"))
-        else:
-            amount = f"{SIGNS[limit.direction or 'at_most']} {number(limit.contexts)}"
-            shown.append(("could hold", amount, f"contexts, {limit.name}: {limit.reason}"))
-    return shown
-
-
-def _recited(result: Audit) -> list[Row]:
-    extraction = result.extraction
-    after = "given the input"
-    if extraction.prefix is not None:
-        after = f"after {extraction.prefix} tokens, at most {extraction.suffix} recited"
-    if extraction.common is not None:
-        after += f"; {extraction.common:.3g} recited on average before the first error"
-    share = f"{number(extraction.verbatim)} of {number(extraction.asked)}"
-    likeliest = "of predicted tokens, by the likeliest one"
-    return [("verbatim", share, after), ("accuracy", f"{result.accuracy:.2%}", likeliest)]
-
-
-def _membership(result: Audit) -> list[Row]:
-    test = result.membership
-    if test is None:
-        return []
-    saved, exposure = test.saved, test.exposure
-    other = f"bits; {saved.non_members:.3g} of a non-member's token, none of which is memory"
-    interval = f"95 % interval {test.low:.3f} to {test.high:.3f}; "
-    interval += plural(test.non_members, "non-member")
-    largest = f"bits on average; largest {exposure.largest:.3g} of {exposure.possible:.3g} possible"
-    return [
-        ("saved per token", f"{saved.items:.3g}", other),
-        ("AUC", f"{test.auc:.3f}", interval),
-        ("exposure", f"{exposure.mean:.3g}", largest),
-    ]
+            used = f"{limit.share:.1%} used; " if limit.share is not None else ""
+            about = f"bits, {limit.name}; {used}"
+            about += "measured on trained models" if thumb else "theorem"
+        limits.append(("could hold", amount, about))
+    return limits
 
 
 def left(data: AuditedData) -> str:
     """What of the file is not in the numbers."""
-    parts = [
-        f"{plural(data.skipped, 'item')} too short" if data.skipped else "",
-        f"{plural(data.cut, 'token')} cut off" if data.cut else "",
-    ]
-    return "".join(f"; {part}" for part in parts if part)
+    short = f"; {plural(data.skipped, 'item')} too short" if data.skipped else ""
+    return short + (f"; {plural(data.cut, 'token')} cut off" if data.cut else "")
 
 
 def whole(bits: float) -> str:
@@ -133,22 +110,15 @@ def whole(bits: float) -> str:
     return number(round(bits)) if abs(bits) >= 100 else f"{bits:.3g}"
 
 
-def draw(result: Audit) -> "Figure":
+def draw(result: Audit) -> Figure:
     """Left the items, from the least memorised to the most; right the totals in bits."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12)
-    figure = Figure(figsize=(10.0, 4.6), layout=layout)
-    items, totals = figure.subplots(1, 2)
+    figure, items, totals = pictures.canvas(10.0, 4.6, parts=2)
     _draw_items(items, result)
     _draw_totals(totals, result)
-    for axes in (items, totals):
-        pictures.quiet(axes, 8.5)
     return figure
 
 
-def _draw_items(axes: "Axes", result: Audit) -> None:
+def _draw_items(axes: Axes, result: Audit) -> None:
     saved = np.array([item.memorised for item in result.items])
     unseen = np.array(result.non_members)
     if len(unseen):  # the same bins, and shares: there may be fewer non-members
@@ -160,15 +130,13 @@ def _draw_items(axes: "Axes", result: Audit) -> None:
     else:
         axes.hist(saved, BINS, color=BLUE, alpha=0.85)
     axes.axvline(0, color=INK, linewidth=0.9)
-    pictures.entitle(axes, f"{result.model.kind} on {result.data.name}")
-    pictures.label(
-        axes,
-        f"bits memorised of an item ({result.reference.name} minus model)",
-        "share of items, of non-members" if len(unseen) else "items",
-    )
+    title = f"{result.model.kind} on {result.data.name}"
+    x = f"bits memorised of an item ({result.reference.name} minus model)"
+    y = "share of items, of non-members" if len(unseen) else "items"
+    pictures.entitle(axes, title, x, y, 8.5)
 
 
-def _draw_totals(axes: "Axes", result: Audit) -> None:
+def _draw_totals(axes: Axes, result: Audit) -> None:
     """Bars on a logarithmic axis: what was measured, what the data holds, what could be held."""
     bars = [("memorised", result.memorised.bits, BLUE)]
     bars.append(("data under the reference", result.reference.bits, GREY))
@@ -186,5 +154,4 @@ def _draw_totals(axes: "Axes", result: Audit) -> None:
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_xlim(1, 20 * max(x for _, x, _, _ in shown))
-    pictures.entitle(axes, "all items, observed")
-    axes.set_xlabel("bits", color=INK)
+    pictures.entitle(axes, "all items, observed", "bits", size=8.5)

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from .. import pictures
@@ -13,15 +13,12 @@ from ..api.bounds import Bounds
 from ..api.rows import Row as SizeRow
 from ..architectures.bounding import FITS, Verdict
 from ..machine.tables import number, plural
-from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
+from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, Figure
 from ..theory.curves import curves
 from ..theory.item import SIGNS, Bound
 from ..theory.papers import cited
 from ..theory.table_1 import Cell, FilledTable
-from .terminal import Row, columns, counts, drawn, rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .terminal import Row, columns, counts, drawn, right, rounded, rows
 
 PARTS = (
     ("Theorems", ("theorem",)),
@@ -80,11 +77,8 @@ def view(result: Bounds, all: bool = False) -> Group:
     parts += _part(REST[0], rest) if all else []
     parts += _effective(result)
     if left and all:
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style="dim")
-        for row in left:
-            table.add_row(f"{row.source}: {cited(row.reason)}")
-        parts += [Text(), Text("Does not apply", style="bold"), table]
+        reasons = [Text(f"{row.source}: {cited(row.reason)}", "dim") for row in left]
+        parts += [Text(), Text("Does not apply", style="bold"), *reasons]
     if model is not None and result.verdict is None:
         parts += [Text(), Text(result.definitions["memory capacity"], style="dim")]
     omitted = {
@@ -121,9 +115,7 @@ def _part(title: str, theorems: Sequence[Bound], brief: bool = False) -> list[Re
 
     brief  whether each names its quantity, instead of a heading
     """
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
+    table = Table.grid(*right("", no_wrap=True), "", padding=(0, 2))
     for quantity in dict.fromkeys(row.quantity for row in theorems):
         if not brief:
             table.add_row("", Text(quantity))
@@ -144,8 +136,7 @@ def _value(row: Bound) -> Text:
     value = row.value
     if value is None:
         return Text("-")
-    value = round(value) if isinstance(value, float) and value >= 1000 else value
-    return Text(f"{SIGNS[row.direction]} {number(value)}", style="cyan")
+    return Text(f"{SIGNS[row.direction]} {number(rounded(value))}", style="cyan")
 
 
 def _effective(result: Bounds) -> list[RenderableType]:
@@ -197,9 +188,7 @@ def _verdict(verdict: Verdict, models: Sequence[SizeRow]) -> list[RenderableType
 
 
 def _table(table: FilledTable) -> list[RenderableType]:
-    shown = columns()
-    for i, column in enumerate(table.columns):
-        shown.add_column(column, no_wrap=i < 2)
+    shown = columns(*(Column(name, no_wrap=i < 2) for i, name in enumerate(table.columns)))
     for row in table.rows:
         cells = []
         for cell in row:
@@ -213,7 +202,7 @@ def _table(table: FilledTable) -> list[RenderableType]:
     return [Text(table.title, style="bold"), shown, Text()]
 
 
-def draw(result: Bounds) -> "Figure":
+def draw(result: Bounds) -> Figure:
     """Parameters against contexts, on logarithmic axes: solid is enough, dashed is needed."""
     data, model, network = result.dataset, result.architecture, result.network
     assert data is not None
@@ -236,10 +225,7 @@ def draw(result: Bounds) -> "Figure":
     if model is not None:
         name = f"{model.name or 'the model'}: {counts(model, 'parameter')}"
         axes.axhline(model.parameters or 0, color=PALE, linewidth=1, label=name)
-    pictures.entitle(
-        axes, f"{data.name}: {counts(data, 'label')}, {plural(data.vocabulary, 'token')}"
-    )
-    pictures.label(axes, "contexts N", "parameters")
-    quiet(axes)
+    title = f"{data.name}: {counts(data, 'label')}, {plural(data.vocabulary, 'token')}"
+    pictures.entitle(axes, title, "contexts N", "parameters")
     pictures.legend(figure, 2, 8.5)
     return figure

@@ -4,23 +4,19 @@ import math
 from collections.abc import Sequence
 from shutil import get_terminal_size
 from textwrap import fill, shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from .. import pictures
 from ..api.compare import Comparison
 from ..api.rows import Row
 from ..machine.tables import number
-from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, Axes, Figure
 from ..theory.item import SIGNS
-from .terminal import STYLES, columns, counts, drawn, sentences
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .terminal import STYLES, columns, counts, drawn, right, rounded, sentences
 
 FOLDERS = ("trained", "saved")  # kinds of models that have a folder
 COLOURS = (BLUE, ORANGE, GREEN, INK)
@@ -76,28 +72,21 @@ def about(count: float) -> str:
 
 def table(rows: Sequence[Row]) -> Table:
     """What applies, without rates: a construction has a size, a bound a direction."""
-    shown = columns()
     built = sum(row.dense is not None for row in rows) > 1
     full = built and get_terminal_size().columns >= WIDE
     names = ["parameters", "dense", "bits", "longest", "units", "depth", "seconds"]
-    for name in names if full else ["parameters", "bits", "units", "depth"]:
-        shown.add_column(name, justify="right", no_wrap=True)
-    shown.add_column("evidence", no_wrap=True)
-    shown.add_column("")
+    sizes = right(*(names if full else ("parameters", "bits", "units", "depth")), no_wrap=True)
+    shown = columns(*sizes, Column("evidence", no_wrap=True), "")
     for row in rows:
         bound, word = row.kind == "bound", row.evidence
         rate = bound and row.parameters is None and row.bits is None
         if rate or not row.applies:
             continue
-        sizes = []
-        for size in (row.parameters, row.bits):
-            rounded = round(size) if isinstance(size, float) and size >= 1000 else size
-            sizes.append(number(row.size(rounded)))
+        total, bits = (number(row.size(rounded(size))) for size in (row.parameters, row.bits))
         title = Text(row.title, style="dim" if bound else "cyan")
         unknown = row.kind == "construction" and row.parameters is None
         if unknown or row.kind in (*FOLDERS, "measured"):
             title.append(f"  {row.reason}", "dim")
-        total, bits = sizes
         units, depth = number(row.units), number(row.depth)
         seconds = "-" if row.seconds is None else f"{row.seconds:.1f}"
         wide = (total, number(row.dense), bits, number(row.longest), units, depth, seconds)
@@ -109,7 +98,7 @@ def table(rows: Sequence[Row]) -> Table:
     return shown
 
 
-def draw(result: Comparison) -> "Figure":
+def draw(result: Comparison) -> Figure:
     """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
     rows = [row for row in result.rows if row.applies and row.parameters]
     grows = len(result.steps) > 1 or bool(result.lines)
@@ -118,12 +107,14 @@ def draw(result: Comparison) -> "Figure":
         curves(axes, result)
     else:
         dots(axes, rows)
-    pictures.entitle(axes, f"{result.name}: {counts(result.dataset, 'context', 'label')}")
-    pictures.quiet(axes, 8.5)
+    title = f"{result.name}: {counts(result.dataset, 'context', 'label')}"
+    signs = "parameters   ★ our default   ● construction   ▸ at least   ◂ at most"
+    names = ("contexts", "parameters") if grows else (signs, "")
+    pictures.entitle(axes, title, *names, 8.5)
     return figure
 
 
-def dots(axes: "Axes", rows: Sequence[Row]) -> None:
+def dots(axes: Axes, rows: Sequence[Row]) -> None:
     """One line per row, the smallest on top; our own network is a star."""
     for place, row in enumerate(rows):
         mark, colour, size = "o", BLUE, 6.5
@@ -135,11 +126,9 @@ def dots(axes: "Axes", rows: Sequence[Row]) -> None:
     axes.set_yticks(range(len(rows)), [fill(row.title, NAME) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")
-    signs = "parameters   ★ our default   ● construction   ▸ at least   ◂ at most"
-    axes.set_xlabel(signs, color=INK)
 
 
-def curves(axes: "Axes", result: Comparison) -> None:
+def curves(axes: Axes, result: Comparison) -> None:
     """One line per name, over the contexts: constructions with marks, bounds dashed.
 
     Closed forms go on as thin lines, and bounds are left out then. Crossings are named where they
@@ -195,7 +184,6 @@ def curves(axes: "Axes", result: Comparison) -> None:
         contexts = reached[::2]
     pictures.ticks(axes.xaxis, contexts)
     axes.set_xticklabels([f"{count:,}" for count in contexts], rotation=30 if forms else 0)
-    pictures.label(axes, "contexts", "parameters")
 
 
 def spread(heights: list[float]) -> list[float]:

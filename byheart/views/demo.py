@@ -1,11 +1,12 @@
 """The demo on a screen: running text as it comes, and the sizes."""
 
 from rich.console import Console, Group
+from rich.table import Column
 from rich.text import Text
 
 from ..api.demo import Demo
 from ..machine.tables import number
-from .terminal import columns, gap
+from .terminal import columns, gap, right
 
 ORNAMENT = "❦"
 INDENT, WIDTH = "  ", 76
@@ -50,15 +51,11 @@ def sizes(result: Demo) -> Group:
     """The model beside the limit of information and the paper's own construction."""
     summary = result.book.summary
     data, bits = summary.data, summary.bits
-    table = columns(3)
-    table.add_column("size", style="cyan")
-    table.add_column("parameters", justify="right")
-    table.add_column("bits", justify="right")
+    table = columns(Column("size", style="cyan"), *right("parameters", "bits"), space=3)
     table.add_row("this transformer", number(summary.parameters.nonzero), number(bits.total))
     table.add_row("what these labels need", "", number(round(bits.entropy or 0)))
     table.add_row("what the worst labels need", "", number(round(bits.information or 0)))
-    faithful = number(result.book.faithful_parameters)
-    table.add_row("the paper's own construction", faithful, "")
+    table.add_row("the paper's own construction", number(result.book.faithful_parameters), "")
     remark = (
         f"{number(data.contexts)} contexts of up to {data.length} words and marks, "
         f"{data.labels} that may follow: the worst need {data.contexts} x "

@@ -1,27 +1,20 @@
 """diff as a table, stage by stage, and as a picture."""
 
-from typing import TYPE_CHECKING
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .. import pictures
 from ..api.diff import Diff
 from ..machine.tables import number, plural
-from .terminal import columns, drawn
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ..pictures import Figure
+from .terminal import columns, drawn, listed, right
 
 MAX_ANSWERS = 10  # that are listed
 
 
 def view(result: Diff) -> Group:
     """Stage by stage, then the answers that differ."""
-    table = columns()
-    table.add_column("stage")
-    for name in ("parameters", "differ", "bits"):
-        table.add_column(name, justify="right")
+    table = columns("stage", *right("parameters", "differ", "bits"))
     for stage in result.stages:
         numbers = map(number, (stage.parameters, stage.changed, stage.bits))
         table.add_row(Text(stage.name), *numbers)
@@ -31,14 +24,14 @@ def view(result: Diff) -> Group:
         asked = plural(result.asked, "sequence")
         verb = "differs" if len(result.answers) == 1 else "differ"
         parts.append(Text(f"{plural(len(result.answers), 'answer')} {verb}, of {asked}"))
-        for tokens, before, after in result.answers[:MAX_ANSWERS]:
-            parts.append(Text(f"  {tokens}: {before!r}, then {after!r}"))
-        if len(result.answers) > MAX_ANSWERS:
-            parts.append(Text(f"  and {number(len(result.answers) - MAX_ANSWERS)} more"))
+        lines = [
+            f"{tokens}: {before!r}, then {after!r}" for tokens, before, after in result.answers
+        ]
+        parts += listed(lines, MAX_ANSWERS)
     return Group(*parts, *drawn(result.picture))
 
 
-def draw(result: Diff) -> "Figure":
+def draw(result: Diff) -> Figure:
     """Each stage as a bar: the share of its parameters that differ."""
     stages = result.stages
     figure, axes = pictures.canvas(8, 1.6 + 0.34 * len(stages))
@@ -53,8 +46,7 @@ def draw(result: Diff) -> "Figure":
             words = f"{stage.changed:,}, {plural(stage.bits, 'bit')}"
             x = stage.parameters + 0.01 * most
             axes.text(x, place, words, va="center", size=8.5, color=pictures.INK)
-    pictures.label(axes, "nonzero parameters in either network", "")
-    pictures.entitle(axes, f"{result.parameters:,} of {result.of:,} parameters differ")
-    pictures.quiet(axes)
+    title = f"{result.parameters:,} of {result.of:,} parameters differ"
+    pictures.entitle(axes, title, "nonzero parameters in either network")
     pictures.legend(figure, 2, 9)
     return figure

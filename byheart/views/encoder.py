@@ -1,18 +1,14 @@
 """encoder as a table and a picture: the divergence of the best encoder of each dimension."""
 
-from typing import TYPE_CHECKING
-
 from rich.console import Group
+from rich.table import Column
 from rich.text import Text
 
 from .. import pictures
 from ..api.encoder import EncoderCurve
 from ..machine.tables import number, plural
-from ..pictures import BLUE, GREEN, GREY, ORANGE, PALE
-from .terminal import columns, counts, drawn
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PALE, Figure
+from .terminal import columns, counts, drawn, right
 
 ROOM = 1.12  # beside the first and the last point
 LOOK_UP = "look-up"
@@ -24,13 +20,14 @@ def view(curve: EncoderCurve) -> Group:
         f"{curve.name}: {counts(curve, 'context')} with {counts(curve, 'distribution')} over "
         f"{plural(curve.vocabulary, 'token')}"
     )
-    table = columns(3)
-    table.add_column("dimension", justify="right", style="cyan")
-    for name in ("divergence", "largest"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("encoder")
-    table.add_column("seconds", justify="right", style="dim")
+    table = columns(
+        *right("dimension", style="cyan"),
+        *right("divergence", "largest", no_wrap=True),
+        Column("", no_wrap=True),
+        "encoder",
+        *right("seconds", style="dim"),
+        space=3,
+    )
     for point in curve.points:
         table.add_row(
             number(point.dimension),
@@ -50,7 +47,7 @@ def view(curve: EncoderCurve) -> Group:
     return Group(Text(title, style="bold"), Text(), table, Text(), *remarks, *drawn(curve.picture))
 
 
-def draw(curve: EncoderCurve) -> "Figure":
+def draw(curve: EncoderCurve) -> Figure:
     """The divergence over the dimension, on logarithmic axes; below the gap it is at the gap."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -75,11 +72,9 @@ def draw(curve: EncoderCurve) -> "Figure":
     dimensions = [point.dimension for point in curve.points]
     axes.set_xlim(dimensions[0] / ROOM, dimensions[-1] * ROOM)
     title = f"{curve.name}: {counts(curve, 'context')}, {plural(curve.vocabulary, 'token')}"
-    pictures.entitle(axes, title)
-    pictures.label(axes, "dimension d", "divergence of the best encoder, nats")
+    pictures.entitle(axes, title, "dimension d", "divergence of the best encoder, nats")
     pictures.ticks(axes.xaxis, dimensions)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    pictures.quiet(axes)
     pictures.legend(figure, 3, 9)
     return figure

@@ -1,13 +1,14 @@
 """explain as a table: the stages of a network, their cost and what they do."""
 
 from rich.console import Group
+from rich.table import Column
 from rich.text import Text
 
 from ..api.explain import ExplainedStage, Explanation, Totals
 from ..machine.tables import number, plural, upto
 from ..theory.papers import cited
 from .network import first_layer
-from .terminal import STYLES, codes, columns, counts, drawn, sentences
+from .terminal import STYLES, codes, columns, counts, drawn, right, sentences
 
 HEADER = ("statement", "assumptions", "guarantee", "departures")
 
@@ -18,10 +19,8 @@ def view(result: Explanation) -> Group:
     form = f" --form {result.form}" if result.form else ""
     title = f"{result.method}{form} on {result.name}: {counts(result.dataset)}"
     reads, gives = ends_of_network(result) if result.decoder is None else ends_of_decoder(result)
-    costs = columns()
-    costs.add_column("stage", style="cyan", no_wrap=True)
-    for name in ("layers", "depth", "nonzero", "dense", "bits", "share"):
-        costs.add_column(name, justify="right", no_wrap=True)
+    names = right("layers", "depth", "nonzero", "dense", "bits", "share", no_wrap=True)
+    costs = columns(Column("stage", style="cyan", no_wrap=True), *names)
     for stage in result.stages:
         runs = stage.runs
         layers = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
@@ -31,6 +30,13 @@ def view(result: Explanation) -> Group:
     costs.add_row("all", "", *_costs(totals), "", style="bold")
     size = size_of_network(result) if result.decoder is None else size_of_decoder(result)
     about = {name: getattr(header, name) for name in HEADER}
+    evidence, verified = [], result.verified
+    if verified is not None:
+        unit = "label" if result.decoder is None else "context"
+        within = "" if result.decoder is None else " within the gap"
+        checked = f"{number(verified.correct)} of {plural(verified.checked, unit)}{within}"
+        style = STYLES.get(verified.evidence or "", "")
+        evidence = [Text(f"{verified.evidence}  {checked}", style=style)]
     return Group(
         Text(title, style="bold"),
         Text(f"in   {reads}\nout  {gives}", style="dim"),
@@ -38,7 +44,7 @@ def view(result: Explanation) -> Group:
         costs,
         Text(),
         Text(size),
-        *_evidence(result),
+        *evidence,
         Text(),
         sentences((stage.name, stage.does) for stage in result.stages),
         Text(),
@@ -50,16 +56,6 @@ def view(result: Explanation) -> Group:
 
 def _costs(part: ExplainedStage | Totals) -> list[str]:
     return [number(x) for x in (part.depth, part.nonzero, part.dense, part.bits)]
-
-
-def _evidence(result: Explanation) -> list[Text]:
-    verified, decoder = result.verified, result.decoder is not None
-    if verified is None:
-        return []
-    all_of = plural(verified.checked, "context" if decoder else "label")
-    checked = f"{number(verified.correct)} of {all_of}{' within the gap' if decoder else ''}"
-    style = STYLES.get(verified.evidence or "", "")
-    return [Text(f"{verified.evidence}  {checked}", style=style)]
 
 
 def ends_of_network(result: Explanation) -> tuple[str, str]:

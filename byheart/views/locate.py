@@ -6,33 +6,32 @@ from rich.text import Text
 from ..api.locate import Located, Readers
 from ..claims.location import Place
 from ..machine.tables import number, plural
-from .terminal import columns, drawn
+from .terminal import columns, drawn, listed, right
 
 MAX_SHOWN = 20  # parameters, or items
+LISTED = ", listed by --json"
 
 
 def view(result: Located) -> Group:
     """The answer, what it reads stage by stage, and what would have to change."""
-    found = result.location
-    parts: list[RenderableType] = [Text(f"answer  {found.answer.label!r}")]
-    parts.append(Text(f"reads {number(len(found.read))} of {plural(found.of, 'parameter')}"))
-    parts.append(Text(f"  {found.note}"))
-    if found.bits:
-        parts.append(Text(f"  bits {', '.join(map(str, found.bits))}, counted from the lowest"))
-    if found.neurons:
-        parts.append(Text(f"  neurons {', '.join(map(str, found.neurons))}"))
-    table = columns()
-    for name in ("stage", "parameters", "read"):
-        table.add_column(name, justify="left" if name == "stage" else "right")
+    location = result.location
+    parts: list[RenderableType] = [
+        Text(f"answer  {location.answer.label!r}"),
+        Text(f"reads {number(len(location.read))} of {plural(location.of, 'parameter')}"),
+        Text(f"  {location.note}"),
+    ]
+    if location.bits:
+        parts.append(Text(f"  bits {', '.join(map(str, location.bits))}, counted from the lowest"))
+    if location.neurons:
+        parts.append(Text(f"  neurons {', '.join(map(str, location.neurons))}"))
+    table = columns("stage", *right("parameters", "read"))
     for stage in result.stages:
         if stage.read:
             table.add_row(Text(stage.stage), number(stage.parameters), number(stage.read))
     parts += [Text(), table, Text()]
-    parts += [Text(f"  {_named(place)}") for place in found.read[:MAX_SHOWN]]
-    if len(found.read) > MAX_SHOWN:
-        parts.append(Text(f"  and {number(len(found.read) - MAX_SHOWN)} more, listed by --json"))
-    if found.changes:
-        one = found.changes[0]
+    parts += listed([*map(_named, location.read)], MAX_SHOWN, LISTED)
+    if location.changes:
+        one = location.changes[0]
         places = " and ".join(map(_named, one.places[:2]))
         if len(one.places) > 2:
             places = f"{plural(len(one.places), 'parameter')} ({places}, ...)"
@@ -40,19 +39,16 @@ def view(result: Located) -> Group:
             Text(f"\nto alter it, {places} suffices: the answer is then {one.label!r}, ")
             + Text(f"{one.evidence}; other answers may change too")
         )
-        if len(found.changes) > 1:
-            parts.append(Text(f"so do {number(len(found.changes) - 1)} others, by --json"))
+        if len(location.changes) > 1:
+            parts.append(Text(f"so do {number(len(location.changes) - 1)} others, by --json"))
     return Group(*parts, *drawn(result.picture))
 
 
 def readers_view(result: Readers) -> Group:
     """The inputs whose answers read the parameter."""
     many = f"{number(len(result.items))} of {plural(result.of, 'sequence')}"
-    parts = [Text(f"{_named(result.parameter)} is read by the answers to {many}")]
-    parts += [Text(f"  {tokens}") for tokens in result.items[:MAX_SHOWN]]
-    if len(result.items) > MAX_SHOWN:
-        parts.append(Text(f"  and {number(len(result.items) - MAX_SHOWN)} more, listed by --json"))
-    return Group(*parts)
+    title = Text(f"{_named(result.parameter)} is read by the answers to {many}")
+    return Group(title, *listed(result.items, MAX_SHOWN, LISTED))
 
 
 def _named(place: Place) -> str:

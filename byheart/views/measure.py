@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ..lab.measuring import Measurement
 from ..lab.sweeps.results import Cell, Point
 from ..machine.tables import number, plural
-from .terminal import columns
+from .terminal import columns, right
 
 CRITERIA = {
     "gap": "gap ≤ {:.4g} % of the entropy",
@@ -88,11 +88,10 @@ def table(result: Measurement, points: Sequence[Point]) -> Table:
     kind = result.sweep.criterion.kind
     others = ["accuracy"] if kind != "accuracy" else []
     spreads = [spread_of(kind, point) for point in points]
-    over = ["over seeds"] if any(spreads) else []
+    over = any(spreads)
     unit = "" if kind == "loss" and result.dataset.squared else f" {UNITS[kind]}"
-    shown = columns()
-    for name in (axis_name(result), "parameters", kind, *over, *others, "reached", "steps"):
-        shown.add_column(name, justify="left" if name == "over seeds" else "right", no_wrap=True)
+    before, after = (axis_name(result), "parameters", kind), (*others, "reached", "steps")
+    shown = _columns(before, over, after)
     for point, spread in zip(points, spreads, strict=True):
         reached = f"{point.reached} of {len(point.results)}"
         shown.add_row(
@@ -107,6 +106,11 @@ def table(result: Measurement, points: Sequence[Point]) -> Table:
     return shown
 
 
+def _columns(before: Sequence[str], over: bool, after: Sequence[str]) -> Table:
+    seeds = [Column("over seeds", no_wrap=True)] if over else []
+    return columns(*right(*before, no_wrap=True), *seeds, *right(*after, no_wrap=True))
+
+
 def spread_of(kind: str, point: Point) -> str:
     """From the least to the most of a seed, where they differ."""
     spread = point.spread(kind)
@@ -117,10 +121,8 @@ def spread_of(kind: str, point: Point) -> str:
 def bits_table(result: Measurement, points: Sequence[Point]) -> Table:
     """One row per number of sequences: what the data holds, and what was memorised of it."""
     settles = result.sweep.criterion.kind == "plateau"
-    shown = columns()
-    names = ("sequences", "information", "memorised bits", "over seeds", "per parameter")
-    for name in (*names, "settled" if settles else "reached", "steps"):
-        shown.add_column(name, justify="left" if name == "over seeds" else "right", no_wrap=True)
+    after = ("per parameter", "settled" if settles else "reached", "steps")
+    shown = _columns(("sequences", "information", "memorised bits"), True, after)
     for point in points:
         bits = point.spread("bits").median
         shown.add_row(

@@ -8,17 +8,12 @@ So a bar ends in one, at the largest size tried, where a seed reached nothing.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from .. import pictures
 from ..lab.measuring import Measurement
 from ..lab.sweeps.results import Cell
 from ..machine.tables import plural
-from ..pictures import BLUE, GREEN, INK, ORANGE, PALE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from ..pictures import BLUE, GREEN, INK, ORANGE, PALE, Axes, Figure
 
 LABELS = {
     "gap": "gap, share of the entropy",
@@ -30,27 +25,29 @@ FLOOR = 1e-9  # a logarithmic axis has no 0
 TICKS = 12
 
 
-def draw(result: Measurement) -> "Figure":
+def draw(result: Measurement) -> Figure:
     """The points of a measurement."""
     figure, axes = pictures.canvas(7.2, 4.8)
     cells = [cell for cell in result.cells if cell.points]
     if cells and result.measures_capacity:
-        memorised(axes, cells)
+        names = memorised(axes, cells)
     elif len(cells) > 1:
-        smallest(axes, cells)
+        names = smallest(axes, cells)
     else:
-        distances(axes, result, cells[0])
+        names = distances(axes, result, cells[0])
     data, counts = result.dataset, {name: len(values) for name, values in result.sweep.axes}
     upto = "up to " if counts.get("sequences", 1) > 1 else ""
     size = f"{upto}{plural(data.contexts, 'context')}"
-    pictures.entitle(axes, f"{result.sweep.architecture} on {data.name}: {size}")
-    pictures.quiet(axes, 8.5)
+    pictures.entitle(axes, f"{result.sweep.architecture} on {data.name}: {size}", *names, 8.5)
     pictures.legend(figure, 2, 8.5)
     return figure
 
 
-def memorised(axes: "Axes", cells: Sequence[Cell]) -> None:
-    """Bits memorised against the information of the data, a colour for each size."""
+def memorised(axes: Axes, cells: Sequence[Cell]) -> tuple[str, str]:
+    """Bits memorised against the information of the data, a colour for each size.
+
+    Like those below, it returns what the axes mean.
+    """
     axes.set_xscale("log")
     axes.set_yscale("log")
     reached, missed, top = False, [], 1.0
@@ -78,10 +75,10 @@ def memorised(axes: "Axes", cells: Sequence[Cell]) -> None:
     if missed:
         label = f"more than {max(missed):,} steps may memorise more"
         axes.plot([], [], label=label, **marker(False))
-    pictures.label(axes, "information of the data, bits", "bits memorised")
+    return "information of the data, bits", "bits memorised"
 
 
-def distances(axes: "Axes", result: Measurement, cell: Cell) -> None:
+def distances(axes: Axes, result: Measurement, cell: Cell) -> tuple[str, str]:
     """Median and range over seeds against the axis: full where a seed memorises."""
     criterion, points = result.sweep.criterion, cell.points
     kind = criterion.kind
@@ -111,10 +108,10 @@ def distances(axes: "Axes", result: Measurement, cell: Cell) -> None:
     meanings(axes, any(point.reached for point in points), missed, "not reached")
     ticks(axes, {x.value: f"{x.value:,}\n{x.parameters:,}" for x in points})
     name = result.sweep.searched[0].replace("_", " ")
-    pictures.label(axes, f"{name}, and parameters below", LABELS[kind])
+    return f"{name}, and parameters below", LABELS[kind]
 
 
-def smallest(axes: "Axes", cells: Sequence[Cell]) -> None:
+def smallest(axes: Axes, cells: Sequence[Cell]) -> tuple[str, str]:
     """Parameters of the smallest against the first other axis, a colour for each of the rest.
 
     A bar goes from the luckiest seed to the unluckiest, or to the largest size that one tried in
@@ -142,10 +139,10 @@ def smallest(axes: "Axes", cells: Sequence[Cell]) -> None:
     meanings(axes, some, steps, "not reached by a seed or more")
     ticks(axes, {value: f"{value:,}" for value in sorted({cell.at[first] for cell in cells})})
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
-    pictures.label(axes, first.replace("_", " "), "parameters of the smallest that memorises")
+    return first.replace("_", " "), "parameters of the smallest that memorises"
 
 
-def bar(axes: "Axes", x: float, ends: list, height: float, colour: str, mark: dict | None) -> None:
+def bar(axes: Axes, x: float, ends: list, height: float, colour: str, mark: dict | None) -> None:
     """A mark, if there is one, on a line from the smallest end to the largest."""
     axes.plot([x, x], [min(ends), max(ends)], color=colour, linewidth=1.2, alpha=0.6)
     if mark is not None:
@@ -159,7 +156,7 @@ def marker(reached: bool, colour: str | None = None) -> dict:
     return {"marker": "^", "markersize": 7, "linestyle": "none", **hollow}
 
 
-def meanings(axes: "Axes", reached: bool, missed: list[int], words: str) -> None:
+def meanings(axes: Axes, reached: bool, missed: list[int], words: str) -> None:
     """What full and hollow marks mean; `missed` are the steps of what was not reached."""
     if reached:
         axes.plot([], [], label="memorised by a seed or more", **marker(True))
@@ -167,7 +164,7 @@ def meanings(axes: "Axes", reached: bool, missed: list[int], words: str) -> None
         axes.plot([], [], label=f"{words} in {max(missed):,} steps", **marker(False))
 
 
-def ticks(axes: "Axes", names: dict[int, str]) -> None:
+def ticks(axes: Axes, names: dict[int, str]) -> None:
     """The values themselves, at most a dozen."""
     places = list(names)[:: -(-len(names) // TICKS)]
     pictures.ticks(axes.xaxis, places)

@@ -1,17 +1,12 @@
 """The pipeline: columns from top to bottom, and beside each stage a bar for its parameters."""
 
 import re
-from typing import TYPE_CHECKING
 
 from ..api.explain import ExplainedStage, Explanation
 from ..machine.tables import plural
 from ..machine.words import brief
-from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE, Axes, Figure
 from ..theory.papers import cited
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLOURS = {"input": GREY, "tokens": BLUE, "meeting": ORANGE, "after": GREEN, "output": GREY}
 HEAD, FOOT, LEFT = 1.25, 0.5, 0.35  # inches
@@ -24,7 +19,7 @@ LANE, LANES, WORD = 0.13, 24, 12  # a lane's cell, how many there are at most; l
 DOTS = "$\\cdots$"
 
 
-def draw(result: Explanation) -> "Figure":
+def draw(result: Explanation) -> Figure:
     """The network of an explanation; with the trace of one input, if it has one.
 
     What belongs to stage i has an id that begins with stage-i-, so that a page can light it up.
@@ -91,7 +86,7 @@ def draw(result: Explanation) -> "Figure":
     return figure
 
 
-def title(axes: "Axes", result: Explanation) -> None:
+def title(axes: Axes, result: Explanation) -> None:
     data, totals = result.dataset, result.totals
     noun = "label" if result.decoder is None else "next token"
     form = f" ({result.form})" if result.form else ""
@@ -112,7 +107,7 @@ def title(axes: "Axes", result: Explanation) -> None:
 class Flow:
     """The columns while the drawing goes down: {centre: whether it stands for many}."""
 
-    def __init__(self, axes: "Axes", names: list[str], result: Explanation) -> None:
+    def __init__(self, axes: Axes, names: list[str], result: Explanation) -> None:
         self.axes, self.result = axes, result
         places = range(len(names))
         centres = [LEFT + COLUMN / 2 + place * (COLUMN + SPACE) for place in places]

@@ -8,7 +8,7 @@ from rich.text import Text
 from ..api.reproduce import Reproduction
 from ..figures.fits import Fit
 from ..machine.tables import number
-from .terminal import columns
+from .terminal import columns, right
 
 
 def view(result: Reproduction) -> Group:
@@ -18,14 +18,10 @@ def view(result: Reproduction) -> Group:
         trials = f"{number(drawn.trials)} trials, {number(drawn.censored)} censored"
         parts.append(Text(f"{drawn.figure.name}  {drawn.figure.title}", style="bold"))
         parts.append(Text(f"{drawn.figure.paper}; {trials}", style="dim"))
-        numbers = columns()
-        for name in drawn.table.columns:
-            numbers.add_column(name)
+        numbers = columns(*drawn.table.columns)
         for row in drawn.table.rows:
             numbers.add_row(*map(Text, row))
-        fits = columns()
-        for name in ("fit", "least squares", "residual"):
-            fits.add_column(name, justify="right" if name == "residual" else "left")
+        fits = columns("fit", "least squares", *right("residual"))
         for fit in drawn.fits:
             fits.add_row(Text(fit.name), Text(formula(fit)), f"{fit.residual:.3g}")
         parts += [table for table in (numbers, fits) if table.row_count]

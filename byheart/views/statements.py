@@ -12,9 +12,7 @@ def view(result: Statements) -> Group:
     """One table per paper."""
     parts: list[RenderableType] = []
     for paper in dict.fromkeys(row.paper for row in result.rows):
-        table = columns()
-        for name in ("statement", "where", "says, and the command that shows it"):
-            table.add_column(name)
+        table = columns("statement", "where", "says, and the command that shows it")
         for row in result.rows:
             if row.paper == paper:
                 says = Text(row.says).append(f"\nbyheart {row.command}", "cyan")

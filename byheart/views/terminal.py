@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from ..machine.tables import plural
+from ..machine.tables import number, plural
 
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 CLOSING, OPENING = set(".,;:!?)]}’”…%"), set("“‘([{’")
@@ -15,10 +15,8 @@ Row = tuple[str, str, str]
 
 def rows(lines: Iterable[Row]) -> Table:
     """Name, value and remark, aligned."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(style="dim")
+    name = Column(style="cyan", no_wrap=True)
+    table = Table.grid(name, *right("", no_wrap=True), Column(style="dim"), padding=(0, 2))
     for line in lines:
         table.add_row(*map(Text, line))
     return table
@@ -26,17 +24,32 @@ def rows(lines: Iterable[Row]) -> Table:
 
 def sentences(lines: Iterable[tuple[str, str]], style: str = "") -> Table:
     """Names, and sentences beside them."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(style=style)
+    table = Table.grid(Column(style="cyan", no_wrap=True), Column(style=style), padding=(0, 2))
     for name, sentence in lines:
         table.add_row(Text(name), Text(sentence))
     return table
 
 
-def columns(space: int = 2) -> Table:
-    """A table without lines, to which columns are added."""
-    return Table(box=None, pad_edge=False, padding=(0, space, 0, 0))
+def columns(*heads: str | Column, space: int = 2) -> Table:
+    """A table without lines, to which rows are added."""
+    return Table(*heads, box=None, pad_edge=False, padding=(0, space, 0, 0))
+
+
+def right(*names: str, no_wrap: bool = False, style: str = "") -> list[Column]:
+    """Columns of numbers."""
+    return [Column(name, justify="right", no_wrap=no_wrap, style=style) for name in names]
+
+
+def listed(lines: Sequence[object], most: int, where: str = "") -> list[Text]:
+    """The first lines, each indented, and how many more there are."""
+    shown = [Text(f"  {line}") for line in lines[:most]]
+    more = len(lines) - most
+    return [*shown, Text(f"  and {number(more)} more{where}")] if more > 0 else shown
+
+
+def rounded(value: float | None) -> float | None:
+    """Without decimals, if it is large."""
+    return round(value) if isinstance(value, float) and value >= 1000 else value
 
 
 def counts(data: object, *nouns: str) -> str:

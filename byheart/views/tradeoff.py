@@ -1,19 +1,15 @@
 """tradeoff as a table and a picture: parameters against bits per parameter."""
 
-from typing import TYPE_CHECKING, Literal
-
 from rich.console import Group
+from rich.table import Column
 from rich.text import Text
 
 from .. import pictures
 from ..api.tradeoff import COLUMNS, METHOD, PLAIN, Tradeoff
 from ..machine.tables import number
-from ..pictures import BLUE, GREY, INK, ORANGE, PALE
+from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Figure
 from ..theory.papers import cited
-from .terminal import columns, counts, drawn
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .terminal import columns, counts, drawn, right
 
 MARKS = {"small": (BLUE, "o"), "faithful": (ORANGE, "s")}
 ROOM = 1.12  # beside the first and the last point
@@ -24,22 +20,20 @@ def view(result: Tradeoff) -> Group:
     """One row per limit, and the network without one."""
     data, plain = result.dataset, result.plain
     title = f"{METHOD} on {result.name}: {counts(data)}"
-    table = columns()
-    for name in COLUMNS:
-        style = {COLUMNS[0]: "cyan", "": "dim"}.get(name, "")
-        justify: Literal["left", "right"] = "left" if name in ("form", "") else "right"
-        table.add_column(name, justify=justify, style=style, no_wrap=name == "form")
+    limit, form, *sizes, remark = COLUMNS
+    form_column, remarks = Column(form, no_wrap=True), Column(remark, style="dim")
+    table = columns(*right(limit, style="cyan"), form_column, *right(*sizes), remarks)
     for row in (*result.rows, plain):
         first = (number(row.bits), row.form) if row is not plain else ("no limit", PLAIN)
-        sizes = map(number, (row.nonzero, row.total, row.largest, row.depth))
-        table.add_row(*first, *sizes, Text(row.reason or row.evidence or ""))
+        numbers = map(number, (row.nonzero, row.total, row.largest, row.depth))
+        table.add_row(*first, *numbers, Text(row.reason or row.evidence or ""))
     needed = f"{number(round(result.entropy))} bits, the worst ones "
     needed += f"{number(round(result.information))}"
-    limit = Text(f"\nthese labels need {needed}", "dim")
-    return Group(Text(title, style="bold"), Text(), table, limit, *drawn(result.picture))
+    need = Text(f"\nthese labels need {needed}", "dim")
+    return Group(Text(title, style="bold"), Text(), table, need, *drawn(result.picture))
 
 
-def draw(result: Tradeoff) -> "Figure":
+def draw(result: Tradeoff) -> Figure:
     """The rows on logarithmic axes, with the theorem's rate and the limit of information."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
@@ -68,8 +62,7 @@ def draw(result: Tradeoff) -> "Figure":
     axes.set_xlim(*span)
     axes.set_ylim(bottom=max(0.5, axes.get_ylim()[0]))  # there is no half of a parameter
     title = f"{result.name}: {counts(data, 'context', 'label')}"
-    pictures.entitle(axes, title)
-    pictures.label(axes, "B, bits per parameter", "nonzero parameters")
+    pictures.entitle(axes, title, "B, bits per parameter", "nonzero parameters")
     whole = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(whole)
@@ -77,6 +70,5 @@ def draw(result: Tradeoff) -> "Figure":
     pictures.ticks(axes.xaxis, sorted({row.bits for row in result.rows if row.bits}))
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_minor_locator(FixedLocator([]))
-    pictures.quiet(axes)
     pictures.legend(figure, 2, 9)
     return figure

@@ -15,9 +15,9 @@ from byheart.api.rows import (
     Choice,
     Row,
     bound_rows,
-    named,
     own_row,
     related_rows,
+    titled,
 )
 from byheart.cli import main
 from byheart.constructions import ALL
@@ -39,7 +39,7 @@ SEARCHED = {  # sizes that only a search finds, or that depend on a tokenizer
     "embedding (small)", "limited-bits (small)", "limited-bits (faithful)", "float64",
     "one-layer-narrow", "attention-only-argmax", "attention-neurons",
 }  # fmt: skip
-by_name = {named(construction): construction for construction in ALL}
+by_name = {titled(construction): construction for construction in ALL}
 
 
 def words(seed, count=12, letters="abcdef", length=3, kind=str):
@@ -314,9 +314,7 @@ def test_what_is_built_is_measured(file):
 
 
 def test_one_row_that_is_built(file, monkeypatch):
-    monkeypatch.setattr(
-        "byheart.api.compare.ALL", (by_name["one-layer"], by_name["bit-extraction"])
-    )
+    monkeypatch.setattr("byheart.api.rows.ALL", (by_name["one-layer"], by_name["bit-extraction"]))
     rows = {row.name: row.json() for row in compare(load(file), build=True).rows}
     plain = {row.name: row.json() for row in compare(load(file)).rows}
     for name in ("one-layer", "bit-extraction"):

@@ -15,10 +15,10 @@ SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 @given(SCORES, SCORES)
 def test_the_auc_counts_pairs(items, non_members):
     pairs = [(a > b) + (a == b) / 2 for a in items for b in non_members]
-    found = membership(np.array(items), np.array(non_members))
-    assert found.auc == pytest.approx(sum(pairs) / len(pairs))
-    assert 0 <= found.low <= found.auc <= found.high <= 1
-    assert found.low < found.high
+    auc, low, high = membership(np.array(items), np.array(non_members))
+    assert auc == pytest.approx(sum(pairs) / len(pairs))
+    assert 0 <= low <= auc <= high <= 1
+    assert low < high
 
 
 @given(SCORES, SCORES)
@@ -46,8 +46,6 @@ def test_an_interval_is_never_a_point():
 
 def test_intervals_cover_one_half_where_nothing_is_to_be_told():
     random = np.random.default_rng(0)
-    inside = [
-        (found := membership(random.random(40), random.random(60))).low <= 0.5 <= found.high
-        for _ in range(400)
-    ]
+    samples = [(random.random(40), random.random(60)) for _ in range(400)]
+    inside = [low <= 0.5 <= high for _, low, high in (membership(*pair) for pair in samples)]
     assert 0.92 <= np.mean(inside) <= 0.985  # 95 %, three standard errors of 1.1 %

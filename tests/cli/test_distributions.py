@@ -208,7 +208,7 @@ def test_an_infinite_divergence_is_null():
 
 def test_a_refuted_model_says_how_many_hold():
     model = byheart.compile([("a", "b"), ("b", "a")], "one-layer")
-    summary = summarise(model, Verification(10, 7, "refuted", ""), {}, ["x"])
+    summary = summarise(model, Verification(10, 7, "refuted", "", ("x",)), {})
     assert verdict(summary).plain == "refuted  7 of 10 contexts within the gap"
 
 

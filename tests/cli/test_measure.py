@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from byheart.cli import main
-from byheart.cli import measure as measure_command
+from byheart.cli import main, output
 from byheart.data.load import load
 from byheart.errors import ByheartError
 from byheart.lab.material import Material
@@ -121,13 +120,13 @@ def ask(capsys, data, tmp_path):
 @pytest.fixture
 def last(monkeypatch):
     """The result that the command printed last."""
-    results, printed = [], measure_command.finish
+    results, printed = [], output.finish
 
     def kept(result, json, view):
         results.append(result)
         printed(result, json, view)
 
-    monkeypatch.setattr(measure_command, "finish", kept)
+    monkeypatch.setattr(output, "finish", kept)
     return lambda: results[-1]
 
 

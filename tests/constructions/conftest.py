@@ -79,8 +79,7 @@ def vanishing(layout, numbers):
     """Second differences of tables and constants of lanes that are 0: no weight is there."""
     count = sum(numbers[unit] == 0 for unit in layout.lane_constant.values())
     for table, lane in product(range(len(layout.plan.tables)), range(layout.plan.lanes)):
-        cells = [layout.cell(table, lane, row) for row in range(1, layout.plan.tables[table])]
-        values = [0, 0, *(0 if cell is None else numbers[cell] for cell in cells)]
+        values = [0, *layout.values(table, lane, numbers)]
         triples = zip(values, values[1:], values[2:], strict=False)
         count += sum(a - 2 * b + c == 0 for a, b, c in triples)
     return count

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 import byheart
 from byheart.constructions.attention_only.goal import margins, rounded_up, shaken, stretch
 from byheart.constructions.attention_only.plan import reserved
-from byheart.constructions.attention_only.solve import solve, tight
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
 from byheart.errors import AssumptionError, ByheartError
-from byheart.gadgets.heads import draw
+from byheart.gadgets.heads import draw, solve, tight
 from byheart.machine import memory
 from byheart.models.model import Model
 from byheart.models.verification import verify
@@ -378,9 +377,9 @@ def test_folding_amplifies_no_rounding(small):
     wanted = random.standard_normal((40, 4)) * [1, 1, 1, small] @ turn
     unembedding = random.standard_normal((10, 4))
     heads = draw(shape, random, (8.0, 16.0))
-    solved = tight(shape, heads, tokens, wanted, unembedding)
-    said = logits(solved.decoder, tokens.ravel(), np.arange(41) * 2)
-    assert solved.folding > 0.1 / small
+    network, _, folding = tight(shape, heads, tokens, wanted, unembedding)
+    said = logits(network, tokens.ravel(), np.arange(41) * 2)
+    assert folding > 0.1 / small
     np.testing.assert_allclose(said, wanted @ unembedding.T, atol=1e-9)
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart.api.configure import configured, prepare
-from byheart.constructions.retrieval import editable
 from byheart.constructions.retrieval.editable import again, find, independent, unlabelled_inputs
+from byheart.constructions.retrieval.folds import FoldPlan
+from byheart.constructions.retrieval.plan import loads
 from byheart.data.dataset import Dataset
 from byheart.data.generate import multisets, random, tokens
 from byheart.machine.watch import Watch
@@ -90,9 +91,10 @@ def test_dependent_equations_are_seen():
 def test_the_fullest_position_by_hand():
     """Bit 0 of a hash is the column fold: it fires for 1 and 3, whose column is then 0."""
     hashes = np.array([0, 1, 2, 3, 3], np.uint64)
-    uses = np.array([[0, 1]], np.int64)
-    assert editable._fullest(hashes, uses, 2, 1) == 3
-    assert editable._fullest(hashes, uses, 2, 2) == 5  # the position that both windows cover
+    plan = FoldPlan(2)
+    column = plan.layout(plan.parts[1]).column_of(hashes)
+    assert loads(column, np.full(5, 1), 2, 1).max() == 3
+    assert loads(column, np.full(5, 2), 2, 2).max() == 5  # the position that both windows cover
 
 
 def test_a_structure_is_found_again_from_its_record():
@@ -170,7 +172,7 @@ def test_one_label_needs_no_structure():
 
 
 def test_a_word_of_too_many_bits_is_refused(monkeypatch):
-    monkeypatch.setattr(editable, "LONGEST_WORD", 3)
+    monkeypatch.setattr("byheart.constructions.retrieval.problem.LONGEST_WORD", 3)
     with pytest.raises(byheart.AssumptionError, match="do not fit into 3 bits"):
         byheart.compile(random(40), editable=True, reject_unknown=8)
 

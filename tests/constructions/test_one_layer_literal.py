@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import byheart
 from byheart import AssumptionError, from_rows
 from byheart.constructions.one_layer_literal import OneLayerLiteral, build
-from byheart.constructions.one_layer_literal.solve import Scalars, solve
+from byheart.constructions.one_layer_literal.build import Scalars, solve
 from byheart.data.contexts import contexts
 from byheart.data.targets import targets
 from byheart.exact.network import Dyadic, dyadic
@@ -315,7 +315,7 @@ def test_equal_numbers_are_not_solved():
     data = targets(dataset, contexts(dataset, positions=True))
     half, one = Fraction(1, 2), Fraction(1)
     equal, apart = (Scalars([half, z], [half], one, one, 0) for z in (half, one))
-    arguments = "logistic", 1, data, wanted(data, 1e-9), random.Random(1)
+    arguments = "logistic", data, wanted(data, 1e-9), random.Random(1)
     assert solve(equal, *arguments) is None and solve(apart, *arguments) is not None
 
 

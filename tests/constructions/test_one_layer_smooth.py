@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from byheart.api.compile import compile
 from byheart.constructions import one_layer_smooth as smooth
-from byheart.constructions.one_layer_smooth.draw import nearest
+from byheart.constructions.one_layer_smooth import nearest
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.machine import memory

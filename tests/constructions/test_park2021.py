@@ -44,7 +44,10 @@ def test_the_count_of_the_header():
         keys = pick.sample(range(40_000), 300)
         plan = packed(keys, [pick.randrange(classes) for _ in keys], classes)
         T, W, L, c = len(plan.starts), len(plan.words[0]), plan.places, len(plan.words)
-        assert plan.parameters <= 6 * T + (6 + 2 * c) * W + (7 * c + 3) * L + c + 3
+        layers = list(plan.layers())
+        parameters = sum(len(t.entries) for layer in layers for t in layer.tensors.values())
+        assert len(layers) - 1 == L + 1 + (T > 1) + (W > 1)
+        assert parameters <= 6 * T + (6 + 2 * c) * W + (7 * c + 3) * L + c + 3
 
 
 def test_it_grows_more_slowly_than_the_number_of_points():

@@ -14,8 +14,9 @@ from nasty import datasets, labelled
 
 from byheart.api.compile import compile
 from byheart.constructions.retrieval import build as building
+from byheart.constructions.retrieval.plan import read_bits
 from byheart.constructions.retrieval.problem import Inputs, Task
-from byheart.constructions.retrieval.readers import ReaderLayout, ReaderPlan, cost, pairs_of, unfold
+from byheart.constructions.retrieval.readers import ReaderLayout, ReaderPlan, cost, pairs_of
 from byheart.constructions.retrieval.survey import required
 from byheart.data.generate import random as generate
 from byheart.data.load import from_rows
@@ -50,18 +51,17 @@ def reads(model):
 # --- by hand
 
 
-def test_unfold_by_hand():
+def test_bits_by_hand():
     # two folds, at 6 and at 3, leave three cells: 3 -> 2, 4 -> 1, 5 -> 0, 6 -> 5 -> 0, 11 -> 0
-    fired, cell = np.zeros(12, np.uint64), np.zeros(12, np.int64)
-    unfold(np.arange(12), 3, 2, fired, cell)
+    fired, cell = read_bits(np.arange(12), [6, 3])
     assert cell.tolist() == [0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0]
-    assert fired.tolist() == [0, 0, 0, 2, 2, 2, 3, 3, 3, 1, 1, 1]
+    assert fired.tolist() == [0, 0, 0, 1, 1, 1, 3, 3, 3, 2, 2, 2]
 
 
 def test_terms_by_hand():
     # a creator (number 1), then a data fold (number 2) that reads its bit (number 3)
     layout = ReaderLayout(ReaderPlan(2, 0, 0, 1, 1, 1), (), ((1, 0),))
-    terms = layout.terms(np.array([0b00, 0b01, 0b10, 0b11], np.uint64))
+    terms = layout.terms(np.array([0b00, 0b10, 0b01, 0b11], np.uint64))
     read = [terms.units[a:b].tolist() for a, b in pairwise(terms.starts.tolist())]
     # the second fold flips the sign of what the first one added
     assert read == [[0], [0, 1], [0, 2], [0, 2, 3, ~1]]
@@ -71,9 +71,9 @@ def test_terms_of_tables_by_hand():
     # a row bit of a table with two rows, then a data fold that adds its lane
     layout = ReaderLayout(ReaderPlan(2, 0, 0, 0, 1, 0, rows=(2,)), (), ())
     assert layout.unknowns == 4  # shared, in the fold, and a row in the main lane and in the fold's
-    terms = layout.terms(np.array([0b00, 0b01, 0b10, 0b11], np.uint64))
+    terms = layout.terms(np.array([0b00, 0b10, 0b01, 0b11], np.uint64))
     read = [terms.units[a:b].tolist() for a, b in pairwise(terms.starts.tolist())]
-    assert read == [[0], [0, 2], [0, 1], [0, 1, 3, ~2]]
+    assert read == [[0], [0, 2], [0, 1], [0, 1, ~2, 3]]
 
 
 def test_required_by_hand():
@@ -254,6 +254,6 @@ def test_a_changed_number_is_noticed(traced):
 
 def test_pairs_are_of_folds_after_their_creators():
     layout = ReaderLayout(ReaderPlan(2, 1, 1, 2, 3, 0), (2,), ())
-    roles = layout.roles
-    assert len(roles) == 6 and all(fold > 1 for fold, _ in pairs_of(roles))
-    assert len(pairs_of(roles)) == 4
+    folds = layout.folds
+    assert len(folds) == 6 and all(fold > 1 for fold, _ in pairs_of(folds))
+    assert len(pairs_of(folds)) == 4

@@ -123,7 +123,7 @@ def test_elimination_names_every_number_once_and_rows_stay_together():
     order = layout.elimination.tolist()
     assert sorted(order) == list(range(plan.unknowns))
     # the larger table first: row 1 of every lane, then row 2
-    rows = [[layout.cell(1, lane, row) for lane in range(3)] for row in range(1, 8)]
+    rows = [[layout.cells(1, lane)[row - 1] for lane in range(3)] for row in range(1, 8)]
     assert order[:21] == [cell for row in rows for cell in row]
     assert order[-1] == layout.table_start[0] - 1
 

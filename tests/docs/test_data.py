@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from byheart.cli import main
-from byheart.cli.options import LOADING
+from byheart.cli.options import READING
 from byheart.data.load import FILES
 from byheart.data.readers.raw import COMPRESSED
 
@@ -44,5 +44,5 @@ def test_the_page_and_the_readme_name_every_format_and_option():
         assert f"`{name}`" in PAGE
     for name in FILES:
         assert f"`{name}`" in README
-    for option in LOADING:
+    for option in READING.options:
         assert f"--{option.name}" in PAGE

@@ -11,7 +11,7 @@ from byheart.encoders import circle_encoder, exact_encoder, optimal_encoder
 from byheart.encoders.encoder import merged
 from byheart.encoders.exact import simplex
 from byheart.encoders.polytope import vanishing
-from byheart.encoders.unit_vectors import coherence, unit_vectors
+from byheart.encoders.unit_vectors import unit_vectors
 from byheart.errors import AssumptionError
 
 GAP = 1e-9
@@ -157,6 +157,13 @@ def test_circle_refuses(table):
 
 
 # --- unit vectors
+
+
+def coherence(vectors):
+    """The largest inner product of two of them."""
+    products = vectors @ vectors.T
+    np.fill_diagonal(products, -np.inf)
+    return float(products.max())
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,20 @@ from byheart.architectures import architecture
 from byheart.data.load import load
 from byheart.errors import ByheartError
 from byheart.figures.figure import Settings, censored, gap, picture, spread
-from byheart.figures.madden import MADDEN_1
-from byheart.figures.madden.cells import (
+from byheart.figures.madden import (
+    CRITERION,
+    MADDEN_1,
+    _short,
     cells,
     fast,
     paper,
     place,
+    predictions,
     published,
     repeated,
     smallest,
     steps,
 )
-from byheart.figures.madden.drawing import _short
-from byheart.figures.madden.sweeps import CRITERION, predictions
 from byheart.figures.published import column, read
 from byheart.lab.problem import next_token
 from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
@@ -170,7 +171,6 @@ def test_a_cell_is_as_good_as_its_best_seed():
     rows = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1), row(100, 8, None, seed=2)]
     assert cells(rows)[100, 8].gap == pytest.approx(0.1) and cells(rows)[100, 8].reached
     assert not cells(rows[1:])[100, 8].reached
-    assert cells(rows)[100, 8].seconds == sum(each["seconds"] for each in rows)
 
 
 def test_the_grid_has_no_seeds_of_the_comparison():

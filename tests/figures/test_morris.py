@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from byheart.figures import morris
 from byheart.figures.figure import Settings, picture
-from byheart.figures.morris import MORRIS_CAPACITY, points, sweeps
+from byheart.figures.morris import MORRIS_CAPACITY
 from byheart.lab.trial import trial
 
 ROOT = Path(__file__).parents[2]
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def row(dimension=8, sequences=56, seed=0, bits=(5000.0, 6000.0), reached=False):
     """A made-up row: the bits memorised by its attempts, of 2,528 parameters."""
-    part = next(x for x in sweeps.parts(Settings()) if x.label.startswith(f"d{dimension}-"))
+    part = next(x for x in morris.parts(Settings()) if x.label.startswith(f"d{dimension}-"))
     one = {**part.sweep.trials()[0].json(), "seed": seed}
     one["data"] = {**one["data"], "sequences": sequences}
     losses = [(sequences * 32 * 6 - x) * math.log(2) for x in bits]
@@ -29,14 +30,14 @@ def row(dimension=8, sequences=56, seed=0, bits=(5000.0, 6000.0), reached=False)
 
 
 def test_every_set_up_is_a_sweep_of_the_same_data():
-    found = sweeps.parts(Settings())
-    assert [part.label for part in found] == list(sweeps.SETUPS)
+    found = morris.parts(Settings())
+    assert [part.label for part in found] == list(morris.SETUPS)
     assert len({part.dataset.sha256() for part in found}) == 1
     for part in found:
         attempts = part.sweep.protocol.attempts
         assert [x.steps for x in attempts] == [8000, 16_000, 32_000]
         assert {x.rate for x in attempts} == {0.5 / part.sweep.sizes["dimension"]}
-    assert len(sweeps.parts(Settings(quick=True))) == 2
+    assert len(morris.parts(Settings(quick=True))) == 2
 
 
 def test_points_are_medians_and_gains_are_those_of_twice_the_steps():
@@ -44,15 +45,15 @@ def test_points_are_medians_and_gains_are_those_of_twice_the_steps():
     rows = [row(seed=0, bits=(5000.0, 6000.0, 6060.0), reached=True)]
     rows.append(row(seed=1, bits=(6000.0, 6320.0, 6636.0)))
     rows.append(row(seed=2, bits=(7000.0, 7070.0), reached=True))
-    (found,) = points.trained({"d8-n56": rows})
+    (found,) = morris.trained({"d8-n56": rows})
     assert found.parameters == 2528 and found.sequences == 56 and found.settled == 2
     assert found.middle == pytest.approx(6636 / 2528)
     assert found.steps == [8000, 16_000, 32_000]
     assert found.at(32_000) == pytest.approx([6060 / 2528, 6636 / 2528])
-    gains = points.doublings([found])
+    gains = morris.doublings([found])
     assert gains[16_000] == pytest.approx([0.2, 320 / 6000, 0.01])
     assert gains[32_000] == pytest.approx([0.01, 0.05])
-    assert points.trained({"d8-n56": [{**rows[0], "loss": None}]}) == []
+    assert morris.trained({"d8-n56": [{**rows[0], "loss": None}]}) == []
 
 
 def test_the_table_and_the_finding_are_of_the_rows():
@@ -74,9 +75,9 @@ def test_the_trend_over_sizes_is_a_line_in_the_logarithm():
         return {**row(sequences=1000, bits=(bits * parameters,)), "parameters": parameters}
 
     rows = {"d8-n56": [of(2**12, 3.0)] * 2, "d16-n168": [of(2**14, 3.25)] * 2}
-    (law,) = points.fits(rows)
+    (law,) = morris.fits(rows)
     assert law.coefficients == pytest.approx((1.5, 0.125)) and law.points == 4
-    assert points.fits({"d8-n56": [row()]}) == []
+    assert morris.fits({"d8-n56": [row()]}) == []
 
 
 def test_a_picture_of_settled_and_censored_points():
@@ -88,13 +89,6 @@ def test_a_picture_of_settled_and_censored_points():
     ticks = [x.get_text() for x in drawn.axes[2].get_xticklabels()]
     assert ticks == ["8,000", "16,000"]
     assert [x.get_text() for x in drawn.axes[2].get_legend().get_texts()] == ["2,528"]
-
-
-def test_the_compiled_sizes_are_those_of_the_benchmark():
-    sizes = json.loads((ROOT / "benchmarks" / "sizes.json").read_text())["sizes"]
-    for ours, measured in zip(points.compiled(), sizes, strict=True):
-        assert (ours.parameters, ours.bits) == (measured["nonzero"], measured["contexts"])
-        assert ours.stored == round(measured["bits"] * measured["contexts"])
 
 
 def test_the_compiled_models_are_those_of_the_benchmark():

@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.constructions.attention_only.solve import drawn, solve
-from byheart.gadgets.heads import Heads, decoder, draw, features, folded, last, picked, spread
+from byheart.gadgets.heads import (
+    Heads,
+    decoder,
+    draw,
+    drawn,
+    features,
+    folded,
+    last,
+    picked,
+    solve,
+    spread,
+)
 from byheart.softmax.decoder import ATTENTION, Shape
 from byheart.softmax.doubles import logits, mixed
 from byheart.theory.dana2024.ranks import rank_limit

@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.gadgets.key_values import select
 from byheart.gadgets.relu_layers import relu_layers
-from byheart.gadgets.selection import select
 
 sizes = st.one_of(st.integers(2, 30), st.integers(2, 1 << 100))
 numbers = st.integers(1, 1 << 100)

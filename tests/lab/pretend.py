@@ -23,9 +23,9 @@ from byheart.errors import ByheartError
 from byheart.lab import train
 from byheart.lab.problem import Problem, next_token
 from byheart.lab.protocol import Attempt, Protocol
-from byheart.lab.sweeps.running import execute
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion, Trial
+from byheart.lab.workers import execute
 from byheart.machine.engines import processes
 from byheart.machine.watch import SILENT
 

@@ -16,7 +16,7 @@ from byheart.data.documents import Documents
 from byheart.data.statistics import count, shards
 from byheart.errors import ByheartError
 from byheart.lab.sweeps.rows import read
-from byheart.lab.sweeps.running import execute
+from byheart.lab.workers import execute
 from byheart.machine.engines import TaskFailed, Workers, cluster, processes
 from byheart.machine.watch import Watch
 

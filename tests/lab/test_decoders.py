@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from byheart.architectures import architecture  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.learners.decoders import decoder as decoders  # noqa: E402
-from byheart.lab.learners.decoders import output  # noqa: E402
+from byheart.lab.learners.decoders import layers  # noqa: E402
 from byheart.lab.learners.kernels.gelu import gelu  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
 
@@ -177,10 +177,10 @@ def test_loss_and_logits_are_those_of_a_plain_model(kind, problem):
 def test_blas_and_the_kernel_learn_the_same(kind, monkeypatch):
     """Several blocks of rows in one, four rows at a time in the other."""
     problem = drawn(3, 90, 21, 5)
-    monkeypatch.setattr(output, "CACHE", 24 * 16)
+    monkeypatch.setattr(layers, "CACHE", 24 * 16)
     found = []
     for few in (0, 1000):
-        monkeypatch.setattr(output, "FEW", few)
+        monkeypatch.setattr(layers, "FEW", few)
         found.append(learner(made(kind, problem), problem, 4))
         assert worst(kind, found[-1], problem) < TOLERANCE
     assert found[0].step(problem) == pytest.approx(found[1].step(problem), rel=1e-6)

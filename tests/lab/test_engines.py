@@ -14,7 +14,7 @@ import pytest
 
 from byheart.errors import ByheartError
 from byheart.lab.sweeps.rows import Rows, read
-from byheart.lab.sweeps.running import execute, left
+from byheart.lab.workers import execute, left
 from byheart.machine.engines import TaskFailed, processes
 from byheart.machine.watch import SILENT, Watch
 

@@ -16,8 +16,7 @@ from byheart.errors import ByheartError
 from byheart.lab.checkpoint import check_ids, save
 from byheart.lab.learners import learner
 from byheart.lab.material import Material
-from byheart.lab.prefixes import prefixes
-from byheart.lab.problem import next_token
+from byheart.lab.problem import next_token, prefixes
 from byheart.lab.protocol import protocol
 from byheart.lab.sweeps.capacity import Capacity, capacity
 from byheart.lab.sweeps.results import Cell, Point, Result

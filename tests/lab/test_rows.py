@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
 from byheart.lab.protocol import protocol
-from byheart.lab.sweeps.fields import FIELDS
-from byheart.lab.sweeps.rows import Rows, checked, read, settle
+from byheart.lab.sweeps.rows import FIELDS, Rows, checked, read, settle
 from byheart.lab.trial import Criterion, Trial
 
 ROWS = [{"key": f"k{i}", "loss": i / 3, "name": "é\n\r\u2028"} for i in range(4)]

@@ -9,7 +9,6 @@ pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 
 from byheart.errors import ByheartError  # noqa: E402
-from byheart.lab import attempt as attempts  # noqa: E402
 from byheart.lab import train as training  # noqa: E402
 from byheart.lab import tuning  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
@@ -50,7 +49,7 @@ def trained(monkeypatch):
 
     def counted(trial, problem, attempt, number):
         numbers.append(number)
-        return attempts.outcome(trial, problem, attempt, number)
+        return training.outcome(trial, problem, attempt, number)
 
     monkeypatch.setattr(tuning, "outcome", counted)
     return numbers
@@ -91,8 +90,8 @@ def test_killed_in_an_attempt(at, undisturbed, tmp_path, trained, monkeypatch):
     trained.clear()
     found = tuning.searched(searched(), PROBLEM, journal)
     assert facts(found) == undisturbed
-    assert attempts.best(found).learner is not None
-    best = facts(found).index(attempts.best(found).json())
+    assert training.best(found).learner is not None
+    best = facts(found).index(training.best(found).json())
     assert trained == [*range(at, 4), *([best] if best < at else [])]
 
 
@@ -103,7 +102,7 @@ def test_what_is_finished_is_only_read(undisturbed, tmp_path, trained):
     trained.clear()
     found = tuning.searched(searched(), PROBLEM, journal)
     assert facts(found) == undisturbed
-    assert trained == [facts(found).index(attempts.best(found).json())]
+    assert trained == [facts(found).index(training.best(found).json())]
     assert [one.learner is not None for one in found].count(True) == 1
 
 
@@ -145,7 +144,7 @@ def test_all_attempts_are_made_and_the_best_counts(trained):
     """Also where the first one reaches the criterion: another may have a lower loss."""
     found = tuning.searched(searched(1e9), PROBLEM, None)
     assert trained == [0, 1, 2, 3] and all(one.reached for one in found)
-    assert attempts.best(found).loss == min(one.loss for one in found)
+    assert training.best(found).loss == min(one.loss for one in found)
 
 
 def test_a_training_that_blows_up_is_an_attempt_like_others(tmp_path):

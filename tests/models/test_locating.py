@@ -11,9 +11,8 @@ from byheart.claims.location import Place
 from byheart.constructions import ALL
 from byheart.data.dataset import Dataset
 from byheart.exact.locate import with_value
-from byheart.models.kinds import kind_of
+from byheart.models.kinds import kind_of, made_by
 from byheart.models.locating import reverse
-from byheart.models.making import made_by
 
 CITIES = {"france": "paris", "italy": "rome", "spain": "madrid", "peru": "lima", "japan": "tokyo"}
 ROWS = [(["capital", "of", country], city) for country, city in CITIES.items()]
@@ -64,13 +63,13 @@ def test_what_is_not_read_does_not_matter():
     model = byheart.compile(data(), editable=True)
     tokens = ["capital", "of", "peru"]
     held = partial(kind_of(model).locate.held, model, made_by=made_by(model))
-    read, bits, _, _ = held(tokens)
+    own = held(tokens)
     stored = {place for row, _ in ROWS for place in held(row).read}
-    unread = sorted(stored - set(read))
+    unread = sorted(stored - set(own.read))
     assert unread
     for place in unread:
         now = model.network.layers[place.layer].tensors[place.tensor][place.row, place.column]
-        moved = with_value(model.network, place, now + Fraction(2) ** bits[0])
+        moved = with_value(model.network, place, now + Fraction(2) ** own.bits[0])
         assert replace(model, network=moved).recall(tokens) == "lima"
 
 

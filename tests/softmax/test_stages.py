@@ -7,9 +7,10 @@ import pytest
 
 import byheart
 from byheart.data.load import from_rows
-from byheart.softmax.codeword import encode, encoded_bits
+from byheart.softmax.codeword import encoded_bits
 from byheart.softmax.decoder import ATTENTION, TOKEN_SUM, Shape
 from byheart.softmax.stages import stages
+from tests.softmax.code_words import encode
 
 ROWS = [(["a", "b"], "c"), (["b", "a"], "a"), (["c"], "b"), (["c"], "a"), (["b"], "b")]
 

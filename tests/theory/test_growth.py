@@ -8,7 +8,7 @@ import pytest
 from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.theory.associative import memory, recalls, smallest
-from byheart.theory.growth import LINES, Shape, crossing
+from byheart.theory.growth import Shape, crossing, sizes
 
 NAMES = ["staircase", "three-layer (small)", "three-layer (faithful)", "park2021", "baum1988"]
 
@@ -24,16 +24,16 @@ def data():
 def test_a_closed_form_is_near_what_is_built(name, data):
     method, _, form = name.partition(" ")
     built = compile(data, method, form.strip("()") or None).parameters.nonzero
-    told = LINES[name](Shape(1, 16, 2, len(data)), len(data))
-    assert 0.75 < told / built < 1.3
+    size = sizes(Shape(1, 16, 2, len(data)), len(data))[name]
+    assert 0.75 < size / built < 1.3
 
 
 def test_crossings():
     shape = Shape(1, 16, 2, 1000)
     found = crossing("vardi2022 (small)", "park2021", shape)
-    one, other = LINES["vardi2022 (small)"], LINES["park2021"]
-    assert one(shape, found * 1.01) < other(shape, found * 1.01)
-    assert one(shape, found / 1.1) > other(shape, found / 1.1)
+    above, below = sizes(shape, found * 1.01), sizes(shape, found / 1.1)
+    assert above["vardi2022 (small)"] < above["park2021"]
+    assert below["vardi2022 (small)"] > below["park2021"]
     assert crossing("staircase", "hash-fold-retrieve", shape) is None
 
 

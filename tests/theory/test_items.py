@@ -15,7 +15,6 @@ from byheart.theory import (
     ALL,
     ArchitectureFacts,
     DataFacts,
-    Item,
     Question,
     answers,
     related,
@@ -55,8 +54,8 @@ def test_the_list_is_what_the_files_have():
     files = [path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.py")]
     found = [importlib.import_module(".".join(["byheart.theory", *x.parts])) for x in files]
     modules = [module for module in found if hasattr(module, "ITEMS")]
-    there = [x for module in modules for x in vars(module).values() if isinstance(x, Item)]
-    assert len(ALL) == len(there) == sum(len(module.ITEMS) for module in modules)
+    there = [item for module in modules for item in module.ITEMS.values()]
+    assert len(ALL) == len(there)
     assert {id(item) for item in ALL} == {id(item) for item in there}
     assert len({named(item) + item.direction for item in ALL}) == len(ALL)
 
@@ -65,7 +64,7 @@ def test_the_list_is_what_the_files_have():
 def test_words(item):
     assert item.kind in KINDS and item.direction in SIGNS
     assert item.about in ("data", "architecture", "both") and item.formula and item.quantity
-    assert item.kind != "rule_of_thumb" or item in rules_of_thumb.ITEMS
+    assert item.kind != "rule_of_thumb" or item in rules_of_thumb.ITEMS.values()
     assert item.remark.endswith(".")
     assert item.value is not None or item.kind in ("rate", "open") or item.item == "Proposition 1"
 
@@ -87,8 +86,8 @@ def test_every_numbered_bound_of_the_papers_is_there():
     others = "nilsson1965 baum1988 sontag1997 siegel2024 huang1998 goldberg1995 yun2019 bubeck2020"
     others += " park2021 vardi2022 kim2023 huben2023 cabannes2024 kajitsuka2024 mahdavi2024"
     others += " bartlett2019 chen2024 zhang2021 tamura1991 maddenthrampoulidis2024"
-    assert {item.paper for item in related.ITEMS} == set(others.split())
-    assert {item.paper for item in rules_of_thumb.ITEMS} == {"allenzhu2024", "morris2025"}
+    assert {item.paper for item in related.ITEMS.values()} == set(others.split())
+    assert {item.paper for item in rules_of_thumb.ITEMS.values()} == {"allenzhu2024", "morris2025"}
 
 
 # --- anything may be asked
@@ -214,11 +213,16 @@ def test_the_rate_is_the_growth(item):
     """Within 0.05 of the paper's power of N."""
 
     def data(N):
-        near = {related.SONTAG: 0.0, related.SIEGEL: 0.0}.get(item, 1.0)
+        near = {related.ITEMS["SONTAG"]: 0.0, related.ITEMS["SIEGEL"]: 0.0}.get(item, 1.0)
         every = kajitsuka2025.EVERY_TOKEN in item.assumes
         labels = 2 if related.TWO_LABELS in item.assumes else 4
         length = 1 if related.SINGLE in item.assumes else 8
-        fixed = 500 if item in (*madden2024.ITEMS, *dana2024.ITEMS, related.HUBEN) else N
+        fixed = (
+            500
+            if item
+            in (*madden2024.ITEMS.values(), *dana2024.ITEMS.values(), related.ITEMS["HUBEN"])
+            else N
+        )
         return sized(
             N, distance=near, every=every, labels=labels, length=length, union=fixed,
             vocabulary=fixed,
@@ -233,7 +237,9 @@ def test_limited_bits(epsilon):
     values = []
     for N in (10**6, 10**12):
         bits = round(200 * math.log2(N) * (N / 10**6) ** epsilon)
-        row = kajitsuka2025.THEOREM_F_1.answer(Question(sized(N), ArchitectureFacts(bits=bits)))
+        row = kajitsuka2025.ITEMS["THEOREM_F_1"].answer(
+            Question(sized(N), ArchitectureFacts(bits=bits))
+        )
         values.append(row.value)
     assert math.log10(values[1] / values[0]) / 6 == pytest.approx(1 - epsilon, abs=0.05)
 
@@ -244,21 +250,49 @@ def test_limited_bits(epsilon):
 @pytest.mark.parametrize(
     ("item", "changed", "said"),
     [
-        (madden2024.LEMMA_1, {"vocabulary": 1}, "A1 fails: the vocabulary must be at least 2"),
-        (madden2024.LEMMA_1, {"outputs": 1}, "A1 fails: the vocabulary must be at least 2"),
-        (madden2024.THEOREM_1, {"activation": "sine"}, "A3 fails"),
-        (madden2024.THEOREM_1, {"length": 1, "vocabulary": 5}, "A3 fails: .* longer than 1"),
-        (madden2024.THEOREM_5, {"activation": "relu"}, "A4 fails: relu is a polynomial"),
-        (madden2024.THEOREM_5, {"attention": "hard"}, "A4 fails: attention is hard"),
-        (madden2024.THEOREM_5, {"family": "decoder"}, "A4 fails: the model is not that of eq"),
-        (dana2024.THEOREM_1, {"head_dimension": 99}, "A2 fails: heads have dimension 99"),
-        (dana2024.THEOREM_1, {"length": 1}, "A3 fails: no features of 50 tokens at 1 places"),
-        (dana2024.THEOREM_1, {"dimension": 60, "head_dimension": 60}, "A3 fails"),
-        (kajitsuka2025.THEOREM_4_2_MODEL, {"activation": "gelu"}, "A2 fails: .* gelu, not ReLU"),
-        (kajitsuka2025.THEOREM_4_3_MODEL, {"attention": "softmax"}, "open problem"),
-        (kajitsuka2025.THEOREM_4_3_MODEL, {"layers": 0}, "A1 fails: the layers"),
-        (related.MAHDAVI_MODEL, {"length": 30}, "needs S <= d, and the length is 30"),
-        (related.MAHDAVI_MODEL, {"head_dimension": 99}, "A2 fails: heads have dimension 99"),
+        (
+            madden2024.ITEMS["LEMMA_1"],
+            {"vocabulary": 1},
+            "A1 fails: the vocabulary must be at least 2",
+        ),
+        (
+            madden2024.ITEMS["LEMMA_1"],
+            {"outputs": 1},
+            "A1 fails: the vocabulary must be at least 2",
+        ),
+        (madden2024.ITEMS["THEOREM_1"], {"activation": "sine"}, "A3 fails"),
+        (
+            madden2024.ITEMS["THEOREM_1"],
+            {"length": 1, "vocabulary": 5},
+            "A3 fails: .* longer than 1",
+        ),
+        (madden2024.ITEMS["THEOREM_5"], {"activation": "relu"}, "A4 fails: relu is a polynomial"),
+        (madden2024.ITEMS["THEOREM_5"], {"attention": "hard"}, "A4 fails: attention is hard"),
+        (
+            madden2024.ITEMS["THEOREM_5"],
+            {"family": "decoder"},
+            "A4 fails: the model is not that of eq",
+        ),
+        (dana2024.ITEMS["THEOREM_1"], {"head_dimension": 99}, "A2 fails: heads have dimension 99"),
+        (
+            dana2024.ITEMS["THEOREM_1"],
+            {"length": 1},
+            "A3 fails: no features of 50 tokens at 1 places",
+        ),
+        (dana2024.ITEMS["THEOREM_1"], {"dimension": 60, "head_dimension": 60}, "A3 fails"),
+        (
+            kajitsuka2025.ITEMS["THEOREM_4_2_MODEL"],
+            {"activation": "gelu"},
+            "A2 fails: .* gelu, not ReLU",
+        ),
+        (kajitsuka2025.ITEMS["THEOREM_4_3_MODEL"], {"attention": "softmax"}, "open problem"),
+        (kajitsuka2025.ITEMS["THEOREM_4_3_MODEL"], {"layers": 0}, "A1 fails: the layers"),
+        (related.ITEMS["MAHDAVI_MODEL"], {"length": 30}, "needs S <= d, and the length is 30"),
+        (
+            related.ITEMS["MAHDAVI_MODEL"],
+            {"head_dimension": 99},
+            "A2 fails: heads have dimension 99",
+        ),
     ],
 )
 def test_a_bad_architecture_names_which_assumption_fails(item, changed, said):
@@ -275,16 +309,16 @@ def test_a_bad_architecture_names_which_assumption_fails(item, changed, said):
 @pytest.mark.parametrize(
     ("item", "changed", "said"),
     [
-        (kajitsuka2025.THEOREM_4_1, {"conflicts": 3}, "contexts with two or more: 3"),
-        (kajitsuka2025.THEOREM_4_1, {"every": True}, "see Corollary 4.1"),
-        (kajitsuka2025.THEOREM_D_1, {"mixed": 2}, "multisets with two labels or more: 2"),
-        (kajitsuka2025.THEOREM_E_1, {"mixed": 1}, "order matters"),
-        (kajitsuka2025.THEOREM_F_1, {}, "not known: bits"),
-        (related.SONTAG, {}, "the tokens are 1 apart"),
-        (related.SIEGEL, {"distance": 1e-9}, "not exponentially near"),
-        (related.CABANNES, {}, "single tokens, not 8"),
-        (dana2024.COROLLARY_1, {"length": 1}, "A3 fails"),
-        (dana2024.PROPOSITION_2, {"union": 1}, "A1 fails"),
+        (kajitsuka2025.ITEMS["THEOREM_4_1"], {"conflicts": 3}, "contexts with two or more: 3"),
+        (kajitsuka2025.ITEMS["THEOREM_4_1"], {"every": True}, "see Corollary 4.1"),
+        (kajitsuka2025.ITEMS["THEOREM_D_1"], {"mixed": 2}, "multisets with two labels or more: 2"),
+        (kajitsuka2025.ITEMS["THEOREM_E_1"], {"mixed": 1}, "order matters"),
+        (kajitsuka2025.ITEMS["THEOREM_F_1"], {}, "not known: bits"),
+        (related.ITEMS["SONTAG"], {}, "the tokens are 1 apart"),
+        (related.ITEMS["SIEGEL"], {"distance": 1e-9}, "not exponentially near"),
+        (related.ITEMS["CABANNES"], {}, "single tokens, not 8"),
+        (dana2024.ITEMS["COROLLARY_1"], {"length": 1}, "A3 fails"),
+        (dana2024.ITEMS["PROPOSITION_2"], {"union": 1}, "A1 fails"),
     ],
 )
 def test_data_that_breaks_an_assumption(item, changed, said):
@@ -295,7 +329,7 @@ def test_data_that_breaks_an_assumption(item, changed, said):
 def test_theorem_2_is_said_to_be_vacuous():
     def row(dimension, vocabulary, **changed):
         model = ArchitectureFacts("dana2024", vocabulary=vocabulary, dimension=dimension)
-        return dana2024.THEOREM_2.answer(Question(sized(100, **changed), model))
+        return dana2024.ITEMS["THEOREM_2"].answer(Question(sized(100, **changed), model))
 
     assert "A4 fails" in row(100, 1000).reason and "128 log" in row(100, 1000).reason
     assert "it says nothing" in row(1000, 900).reason
@@ -305,7 +339,7 @@ def test_theorem_2_is_said_to_be_vacuous():
 
 def test_positions_where_order_matters():
     """Another coordinate, and all ordered contexts: never a smaller size."""
-    item = kajitsuka2025.THEOREM_4_1
+    item = kajitsuka2025.ITEMS["THEOREM_4_1"]
     unordered, ordered = (
         item.answer(Question(replace(sized(1000, mixed=x), multisets=800))).value for x in (0, 1)
     )
@@ -353,5 +387,5 @@ def test_a_bound_that_is_infinite_says_nothing():
     """q > 0 with entropy 0: the encoder of Theorem 2 would need infinite logits."""
     data = sized(100, conflicts=1, near=(NearLookUp(1.0, 0.5, 0.0),))
     model = ArchitectureFacts("dana2024", vocabulary=1000, dimension=900)
-    row = dana2024.THEOREM_2.answer(Question(data, model))
+    row = dana2024.ITEMS["THEOREM_2"].answer(Question(data, model))
     assert row.value is None and not row.applies and "infinite" in row.reason

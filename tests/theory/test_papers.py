@@ -11,7 +11,7 @@ from byheart.theory.statements import PAPERS
 def test_every_paper_has_authors():
     question = Question(DataFacts(), ArchitectureFacts())
     assert {row.paper for row in answers(question)} | set(PAPERS) <= set(CITED)
-    assert isinstance(kajitsuka2025.THEOREM_4_1, Item)
+    assert isinstance(kajitsuka2025.ITEMS["THEOREM_4_1"], Item)
 
 
 def test_what_is_not_a_citation():

@@ -106,7 +106,7 @@ def limits(target: Path, book: Path) -> list[str]:
 
 def page(family: Family, data: byheart.Dataset) -> Iterator[str]:
     """Formulas, assumptions, the numbers for the book and for an architecture, and errata."""
-    items = family.module.ITEMS
+    items = family.module.ITEMS.values()
     yield f"# Bounds: {family.title}"
     yield family.about
     notes = (inspect.getdoc(family.module) or "").partition("\n\n")[2]
@@ -169,7 +169,7 @@ def kind(item: Item) -> str:
 
 def numbers(family: Family, rows: tuple[Bound, ...]) -> str:
     """The rows of the family among the answers; rows that do not apply have the reason."""
-    own = {(x.paper, x.item) for x in family.module.ITEMS}
+    own = {(x.paper, x.item) for x in family.module.ITEMS.values()}
     found = [x for x in rows if (x.paper, x.item) in own]
     if not found:
         return "No row of this family is about this question."

@@ -7,8 +7,8 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any
 
+from ...claims.result import picked
 from ...data.dataset import Dataset
-from ...errors import OptionError
 from ...theory.madden2024.balls import Real
 
 Numbers = Sequence[Real]
@@ -63,23 +63,8 @@ class Check:
         return tuple(x.name for x in parameters if x.default is x.empty)
 
     def json(self) -> dict:
-        return {
-            "check": self.name,
-            "paper": self.paper,
-            "item": self.item,
-            "says": self.says,
-            "needs": self.needs,
-            "example": f"byheart check {self.name} {self.example}",
-        }
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON has it: a fraction is its digits, a tuple a list."""
-    if isinstance(value, dict):
-        return {key: plain(x) for key, x in value.items()}
-    if isinstance(value, Fraction):
-        return str(value)
-    return [plain(x) for x in value] if isinstance(value, list | tuple) else value
+        example = f"byheart check {self.name} {self.example}"
+        return {**picked(self, "check=name paper item says needs"), "example": example}
 
 
 def generic(count: int, seed: int, least: int = -3, largest: int = 3) -> list[Fraction]:
@@ -92,12 +77,3 @@ def distinct_sequences(data: Dataset) -> list[tuple[int, ...]]:
     """The token numbers of each different sequence."""
     rows = (data.ids[a:b] for a, b in zip(data.starts, data.starts[1:], strict=False))
     return sorted({tuple(row.tolist()) for row in rows})
-
-
-def at_least(least: int, **sizes: int | None) -> None:
-    """ByheartError if a size that was given is smaller, or no integer."""
-    for name, size in sizes.items():
-        if size is None:
-            continue
-        if not isinstance(size, int) or isinstance(size, bool) or size < least:
-            raise OptionError(name, size, f"must be an integer of at least {least}")

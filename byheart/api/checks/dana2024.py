@@ -17,7 +17,8 @@ from ...theory.assumptions import check_heads
 from ...theory.dana2024.features import reached_rank
 from ...theory.dana2024.ranks import Tokens, rank_limit, tokens_limit
 from ...theory.madden2024.balls import Real, ball, exact
-from .base import Check, Outcome, at_least, distinct_sequences
+from ..configure import at_least
+from .base import Check, Outcome, distinct_sequences
 
 DRAWS = 3  # of weights, before a rank is left undecided
 LARGEST = 20_000_000  # multiplications for features, about
@@ -145,10 +146,9 @@ def features_rank(
         most = f"at most {limit(heads):,} for all weights"
         detail = f"the rank of {features} is at least {rank:,} for some, and {most}"
         return Outcome(None, detail, None, facts)
-    if data is not None:
-        return Outcome("proved", f"{features} have the rank {rank:,} for some weights", None, facts)
-    detail = f"{features} of {count:,} random contexts have the rank {rank:,} for some weights"
-    return Outcome("sampled", detail, None, facts)
+    sample = f" of {count:,} random contexts" if data is None else ""
+    detail = f"{features}{sample} have the rank {rank:,} for some weights"
+    return Outcome("sampled" if sample else "proved", detail, None, facts)
 
 
 def bounded_range(delta: Real = Fraction(1, 10)) -> Outcome:

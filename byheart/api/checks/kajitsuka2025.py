@@ -32,30 +32,19 @@ def token_separation(
             "the tokens are not separated so" if fails else _separated(about.radius, about.distance)
         )
         return Outcome(None if fails else "observed", detail, None, facts)
-    near = separation.distance
-    shown = _root(separation.radius, True), None if near is None else _root(near, False)
-    facts = {
-        "tokens": len(used.tokens),
-        "radius": shown[0],
-        "distance": shown[1],
-        "radius_squared": separation.radius,
-        "distance_squared": separation.distance,
-    }
-    if r is not None and separation.radius > r * r:
+    largest, nearest = separation.radius, separation.distance
+    norm, apart = _root(largest, True), None if nearest is None else _root(nearest, False)
+    facts = {"tokens": len(used.tokens), "radius": norm, "distance": apart}
+    facts |= {"radius_squared": largest, "distance_squared": nearest}
+    if r is not None and largest > r * r:
         token = used.token(separation.largest)
-        example = {"token": token, "norm": shown[0]}
-        return Outcome(
-            "refuted", f"the token {token} has a larger norm, {shown[0]}", example, facts
-        )
-    if (
-        delta is not None
-        and separation.distance is not None
-        and separation.distance < delta * delta
-    ):
+        detail = f"the token {token} has a larger norm, {norm}"
+        return Outcome("refuted", detail, {"token": token, "norm": norm}, facts)
+    if delta is not None and nearest is not None and nearest < delta * delta:
         pair = [used.token(i) for i in separation.nearest]
-        detail = f"the tokens {pair[0]} and {pair[1]} are nearer, {shown[1]} apart"
-        return Outcome("refuted", detail, {"tokens": pair, "distance": shown[1]}, facts)
-    return Outcome("proved", _separated(*shown), None, facts)
+        detail = f"the tokens {pair[0]} and {pair[1]} are nearer, {apart} apart"
+        return Outcome("refuted", detail, {"tokens": pair, "distance": apart}, facts)
+    return Outcome("proved", _separated(norm, apart), None, facts)
 
 
 def _separated(radius: object, distance: object) -> str:

@@ -12,13 +12,9 @@ from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...theory.madden2024 import checks
 from ...theory.madden2024.balls import exact
-from ...theory.madden2024.kruskal import (
-    Powers,
-    Relation,
-    mirrored_relation,
-    smallest_relation,
-)
-from .base import Check, Numbers, Outcome, at_least, distinct_sequences, generic
+from ...theory.madden2024.kruskal import Powers, Relation, mirrored_relation, smallest_relation
+from ..configure import at_least
+from .base import Check, Numbers, Outcome, distinct_sequences, generic
 
 Injection = Callable[..., checks.Check]
 
@@ -86,9 +82,9 @@ def _ranked(
         detail = f"{detail}, {whose}"
     if relation is None:
         return Outcome(verdict.evidence, detail, None, facts)
-    shown = [inputs[j] for j in relation.columns]
+    columns = [inputs[j] for j in relation.columns]
     equation = ""
-    for factor, x in zip(relation.factors, shown, strict=True):
+    for factor, x in zip(relation.factors, columns, strict=True):
         sign = "-" if factor < 0 else "+" if equation else ""
         size = "" if abs(factor) == 1 else f"{abs(factor)} "
         equation += f" {sign} {size}psi({x} w)"
@@ -96,10 +92,8 @@ def _ranked(
     says = f"{' '.join(equation.split())} = 0 {where}"
     if always:
         detail = f"{detail}; with all inputs above zero it would hold"
-    factors = list(relation.factors)
-    return Outcome(
-        verdict.evidence, detail, {"inputs": shown, "factors": factors, "says": says}, facts
-    )
+    example = {"inputs": columns, "factors": list(relation.factors), "says": says}
+    return Outcome(verdict.evidence, detail, example, facts)
 
 
 def injective(

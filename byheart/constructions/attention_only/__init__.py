@@ -48,16 +48,15 @@ import numpy as np
 
 from ...data.targets import Targets
 from ...errors import AssumptionError
-from ...gadgets.heads import rows
+from ...gadgets.heads import drawn, rows, tight, unfolded
 from ...machine.watch import Watch
 from ...softmax.decoder import Decoder, Shape
 from ..base import Built, within
 from ..families import AttentionDecoder
 from ..one_layer import check_vocabulary
-from ..one_layer_smooth.solve import observed_in_float32
+from ..one_layer_smooth import observed_in_float32
 from .goal import Goal, choose_goal, encoder_note, reached
 from .plan import Plan, check_heads, check_memory, make_plan
-from .solve import drawn, tight, unfolded
 
 MORE_HEADS = 1.0, 1.0, 1.25, 2.0  # of each draw, where the number is ours to choose
 LARGEST_CONDITION = 1e13
@@ -87,8 +86,7 @@ class AttentionOnly(AttentionDecoder):
             if isinstance(attempt, tuple):
                 network, note = attempt
                 notes = encoder_note(aim, self), note, observed_in_float32(network, found.targets)
-                vocabulary = found.targets.vocabulary
-                return within(aim.gap, network, targets.kind, vocabulary, draw, notes)
+                return within(aim.gap, network, found.targets, draw, notes)
             watch.note(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
         leave = ", or leave out `tight=True`" if self.tight else ""
         raise AssumptionError(
@@ -124,16 +122,16 @@ def _attempt(
         shape = shape._replace(heads=math.ceil(more * shape.heads))
         check_memory(AttentionOnly.name, shape, len(tokens))
     heads = drawn(shape, tokens, np.random.default_rng([options.seed, draw]))
-    make = tight if options.tight else unfolded
-    solved = make(shape, heads, tokens, aim.embeddings, aim.unembedding)
-    if not solved.condition < LARGEST_CONDITION:
-        return f"the condition number is about {solved.condition:.1e}"
-    if not np.isfinite(solved.folding):
+    solve = tight if options.tight else unfolded
+    network, condition, folding = solve(shape, heads, tokens, aim.embeddings, aim.unembedding)
+    if not condition < LARGEST_CONDITION:
+        return f"the condition number is about {condition:.1e}"
+    if not np.isfinite(folding):
         return "the matrix of the skip connection cannot be inverted"
-    worst = reached(solved.decoder, found.targets)
+    worst = reached(network, found.targets)
     if not worst <= aim.gap:
         return f"the largest divergence is {worst:.1e} nats"
-    note = f"condition number about {solved.condition:.2g}"
+    note = f"condition number about {condition:.2g}"
     if options.tight:
-        note += f", that of the folded matrix {solved.folding:.2g}"
-    return solved.decoder, note
+        note += f", that of the folded matrix {folding:.2g}"
+    return network, note

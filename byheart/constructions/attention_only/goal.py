@@ -60,15 +60,11 @@ def encoder_of(targets: Targets, dimension: int, options: AttentionDecoder, gap:
         options.encoder is None and encoders.certain(targets) and dimension > 1
     ):
         return encoders.circle_encoder(targets, dimension, gap, seed)
-    make = {
-        "look-up": encoders.look_up_encoder,
-        "optimal": encoders.optimal_encoder,
-        None: encoders.best,
-    }
-    found = make[options.encoder](targets, dimension, SHARE * gap, seed)
-    if found.embeddings.shape[1] == dimension:
-        return found
-    return found.padded(dimension)  # the optimiser stops at the targets' rank
+    make = {"look-up": encoders.look_up_encoder, "optimal": encoders.optimal_encoder}
+    encoder = make.get(str(options.encoder), encoders.best)(targets, dimension, SHARE * gap, seed)
+    if encoder.embeddings.shape[1] == dimension:
+        return encoder
+    return encoder.padded(dimension)  # the optimiser stops at the targets' rank
 
 
 def margins(unembedding: Floats, embeddings: Floats, targets: Targets) -> Floats:
@@ -115,8 +111,9 @@ def allowed(reached: float, targets: Targets, options: AttentionDecoder, advice:
 def rounded_up(value: float) -> float:
     """The next number of 3 decimal digits."""
     exponent = math.floor(math.log10(value)) - 2
-    found = float(f"{math.ceil(value / 10.0**exponent)}e{exponent}")
-    return found if found >= value else float(f"{math.ceil(value / 10.0**exponent) + 1}e{exponent}")
+    digits = math.ceil(value / 10.0**exponent)
+    number = float(f"{digits}e{exponent}")
+    return number if number >= value else float(f"{digits + 1}e{exponent}")
 
 
 def encoder_note(found: Goal, options: AttentionDecoder) -> str:

@@ -1,6 +1,8 @@
 """The sizes of an attention-only transformer, and the data as it reads them."""
 
+from bisect import bisect_left
 from dataclasses import replace
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +10,7 @@ import numpy as np
 from ...data.targets import Targets, Word
 from ...encoders import certain
 from ...encoders.encoder import merged
+from ...encoders.exact import lossless
 from ...errors import AssumptionError
 from ...gadgets.heads import rows
 from ...machine.memory import SMALLER, require
@@ -19,16 +22,11 @@ DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions i
 
 
 class Plan(NamedTuple):
-    """The sizes of what is built.
+    """The sizes of what is built."""
 
-    targets  contexts of one length, at least 2; padded if they were not
-    shape    of the decoder
-    needed   heads that are needed for `contexts` independent ones
-    """
-
-    targets: Targets
-    shape: Shape
-    needed: int
+    targets: Targets  # contexts of one length, at least 2; padded if they were not
+    shape: Shape  # of the decoder
+    needed: int  # heads that are needed for `contexts` independent ones
 
 
 def make_plan(
@@ -86,11 +84,8 @@ def one_length(targets: Targets) -> Targets:
 
 def reserved(vocabulary: tuple[Word, ...]) -> str:
     """A word that is not in the vocabulary: "<pad>", or "<pad-1>" if it is."""
-    known, word, number = set(vocabulary), "<pad>", 0
-    while word in known:
-        number += 1
-        word = f"<pad-{number}>"
-    return word
+    known, names = set(vocabulary), chain(["<pad>"], (f"<pad-{i}>" for i in count(1)))
+    return next(name for name in names if name not in known)
 
 
 def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
@@ -100,12 +95,10 @@ def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
     distributions need N - 1, or as many as there are distinct ones. The skip connection (tight) can
     give no more than there are last tokens.
     """
-    distinct = len(merged(targets).targets)
-    lossless = min(len(targets.vocabulary) - 1, distinct)
     if certain(targets):
         d = min(DIMENSION, found.distinct + found.length - 2)
     else:
-        d = min(LARGEST_DIMENSION, lossless)
+        d = min(LARGEST_DIMENSION, lossless(merged(targets)))
     return max(2, min(d, found.last) if tight else d)
 
 
@@ -126,11 +119,8 @@ def heads_needed(
     # fewer contexts than all are some of them, whose own limits are not known
     if contexts or enough(fewest):
         return fewest
-    low, high = fewest, max(fewest, wanted)  # `high` is taken to be enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    tried = range(fewest + 1, max(fewest, wanted))  # the end is taken to be enough
+    return fewest + 1 + bisect_left(tried, True, key=enough)
 
 
 def check_heads(name: str, found: Plan, tight: bool) -> None:

@@ -45,7 +45,49 @@ Notation     N contexts, n length, d dimension, C labels, r radius, delta separa
 
 from dataclasses import dataclass
 
-from ..families import Extraction
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...exact.network import Layer, Relu
+from ...machine.watch import Watch
+from ..base import Built, Predicted, option
+from ..families import Labelled
+
+
+@dataclass(frozen=True)
+class Extraction(Labelled):
+    """The paper's own constructions (bit-extraction)."""
+
+    provable = 10_000
+    stages = {
+        **Labelled.stages,
+        "select": "Finds the group of the key and fetches the group's two long numbers.",
+        "read": "Tent maps read keys and values out of the two numbers, bit by bit.",
+        "compare": "Each key read is compared; the value of an equal one is kept.",
+        "project": "A projection turns the column into one scalar, the context id.",
+    }
+
+    separation: float | None = option(
+        None,
+        "Refuse data whose tokens are closer than this.",
+        metavar="DISTANCE",
+        least=0.0,
+        above=True,
+    )
+
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
+        from .transformer import build
+
+        return build(dataset, contexts, self, self.separation)
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
+        from .transformer import predict
+
+        return predict(dataset, contexts, bool(self.positions), self.separation)
+
+    def traced_stage(self, layer: Layer) -> str:
+        """Bits are read and keys compared in turns: they are shown as one stage."""
+        reads = isinstance(layer, Relu) and layer.stage == "compare"
+        return "read" if reads else super().traced_stage(layer)
 
 
 @dataclass(frozen=True)

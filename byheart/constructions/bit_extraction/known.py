@@ -2,10 +2,8 @@
 
 import math
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,34 +16,22 @@ from ...exact.batch import Batch, columns, exact_integers
 from ...exact.network import Input, dyadic
 from ...gadgets.multisets import NOTHING, distinct, marked
 
-if TYPE_CHECKING:
-    from ..families import Extraction
-
 DIGITS = 30  # of radius and separation, after the point
 SAFE = 1 << 500  # squares of smaller numbers are floats
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The distinct columns (points) and the contexts made of them.
+    """The distinct columns (points) and the contexts made of them."""
 
-    points      [V, coordinates] integers; a coordinate is points * 2**exponent
-    rows        [sequences, n] the points of each sequence; NOTHING where there is none
-    owner       [contexts] the sequence of each context
-    own         [contexts] the point of each context's own token
-    labels      [contexts] from 1 on: 0 means that a key is not in a table
-    radius      no point is longer; at least 1
-    separation  no two points are closer; at most 1
-    """
-
-    points: NDArray
+    points: NDArray  # [V, coordinates] integers; a coordinate is points * 2**exponent
     exponent: int
-    rows: NDArray
-    owner: NDArray
-    own: NDArray
-    labels: list[int]
-    radius: Fraction
-    separation: Fraction
+    rows: NDArray  # [sequences, n] the points of each sequence; NOTHING where there is none
+    owner: NDArray  # [contexts] the sequence of each context
+    own: NDArray  # [contexts] the point of each context's own token
+    labels: list[int]  # [contexts] from 1 on: 0 means that a key is not in a table
+    radius: Fraction  # no point is longer; at least 1
+    separation: Fraction  # no two points are closer; at most 1
 
     @property
     def marked(self) -> list[int]:
@@ -53,11 +39,10 @@ class Known:
         return marked(distinct(self.rows)[0])
 
 
-def known_columns(
-    dataset: Dataset, contexts: Contexts, spec: Input, options: "Extraction"
-) -> Known:
+def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, asked: float | None) -> Known:
     """The columns of padded sequences, of one sequence for each context.
 
+    asked  the separation that a user asks for
     Two columns differ in their vectors or by 1 in their positions, and the separation is at most 1,
     so it is that of the vectors.
     """
@@ -73,12 +58,12 @@ def known_columns(
     assert spec.padding is not None
     vectors, grain = exact_integers(dataset.vectors, [spec.padding])
     filled = lengths.min() < spec.length
-    delta = separation(vectors if filled else vectors[:-1], grain, options, _names(dataset))
+    delta = separation(vectors if filled else vectors[:-1], grain, asked, dataset)
     labels = (dataset.labels[contexts.first] + 1).tolist()
     return Known(points, exponent, rows, owner, own, labels, radius(points, exponent), delta)
 
 
-def known_multisets(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Known:
+def known_multisets(dataset: Dataset, contexts: Contexts, asked: float | None) -> Known:
     """The tokens of multisets, which need not be equally large; without any token, one is made up.
 
     A context is a multiset and has no token of its own.
@@ -93,14 +78,8 @@ def known_multisets(dataset: Dataset, contexts: Contexts, options: "Extraction")
     )
     labels = (dataset.labels[contexts.first] + 1).tolist()
     each, none = np.arange(len(owner)), np.full(len(owner), NOTHING)
-    delta = separation(vectors, exponent, options, _names(dataset))
+    delta = separation(vectors, exponent, asked, dataset)
     return Known(vectors, exponent, rows, each, none, labels, radius(vectors, exponent), delta)
-
-
-def _names(dataset: Dataset) -> Callable[[int], str]:
-    """How a user knows a vector."""
-    count = len(dataset.tokens)
-    return lambda i: f"{dataset.token(i)!r}" if i < count else "the vector that fills up sequences"
 
 
 def radius(points: NDArray, exponent: int) -> Fraction:
@@ -113,23 +92,22 @@ def radius(points: NDArray, exponent: int) -> Fraction:
     return max(Fraction(1), Fraction(root, 1 << DIGITS - exponent))
 
 
-def separation(
-    vectors: NDArray, exponent: int, options: "Extraction", name: Callable[[int], str]
-) -> Fraction:
-    """The smallest distance of two vectors, rounded down; at most 1.
+def separation(vectors: NDArray, exponent: int, asked: float | None, dataset: Dataset) -> Fraction:
+    """The smallest distance of two vectors of the dataset, rounded down; at most 1.
 
     If a separation is asked for, it is that one, and two vectors that are closer are refused.
     """
-    asked = options.separation
     if exponent == 0 and (asked or 1) <= 1:
         return Fraction(asked or 1)  # different integer vectors
     one, other, square = closest(vectors)
-    found = Fraction(math.isqrt(square << 2 * DIGITS), 1 << DIGITS - exponent)
+    distance = Fraction(math.isqrt(square << 2 * DIGITS), 1 << DIGITS - exponent)
     if asked is None:
-        return min(Fraction(1), found) if square else Fraction(1)
+        return min(Fraction(1), distance) if square else Fraction(1)
     if square and Fraction(square) * Fraction(4) ** exponent < Fraction(asked) ** 2:
+        count, padding = len(dataset.tokens), "the vector that fills up sequences"
+        names = [repr(dataset.token(i)) if i < count else padding for i in (one, other)]
         raise AssumptionError(
-            f"A2 fails: the tokens {name(one)} and {name(other)} are {float(found):.6g} apart, "
+            f"A2 fails: the tokens {names[0]} and {names[1]} are {float(distance):.6g} apart, "
             f"closer than the separation {asked!r}; ask for less, or for none to have it measured."
         )
     return min(Fraction(1), Fraction(asked))

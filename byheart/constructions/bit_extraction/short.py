@@ -16,7 +16,6 @@ Departures   D1  B is the largest number of bits of any parameter in plain binar
 from collections.abc import Iterator
 from itertools import count
 from random import Random
-from typing import TYPE_CHECKING
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
@@ -27,19 +26,17 @@ from ...gadgets.multisets import distinct, marked, values
 from ...gadgets.projection import Projection, shortest
 from ...gadgets.relu_layers import Step, carry, relu_layers, row
 from ..base import Built, input_of
+from . import Extraction
 from .known import known_columns
 from .transformer import built, context_points, embed, label_bits, rest, token_table
-
-if TYPE_CHECKING:
-    from ..families import Extraction
 
 TRIES = 16  # random values of each size
 
 
-def build(dataset: Dataset, contexts: Contexts, options: "Extraction", bits: int) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: Extraction, bits: int) -> Built:
     """The network of Theorem F.1, whose parameters have at most `bits` bits each."""
     spec = input_of(dataset, bool(options.positions))
-    seen = known_columns(dataset, contexts, spec, options)
+    seen = known_columns(dataset, contexts, spec, options.separation)
     random = Random(options.seed)
     tokens = shortest(seen.points, seen.exponent, random, _cost)
     multisets, _ = distinct(seen.rows)
@@ -62,7 +59,7 @@ def build(dataset: Dataset, contexts: Contexts, options: "Extraction", bits: int
         )
     lanes = Step("read", (*carry("phi"), row("F", {"x": 1}), row("sum")))  # eq. (50)
     part = relu_layers(["x"], [*_split("x", first, "phi", bits), lanes])
-    end = rest(spec.length, options, ids, _split("x", second, "label", bits))
+    end = rest(spec.length, options.attention, ids, _split("x", second, "label", bits))
     network = Network(spec, (embed(tokens), *part, *end), dataset.every)
     return built(network, dataset, tokens.tries + ids.tries)
 

@@ -3,22 +3,13 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ...exact.network import (
-    HardAttention,
-    Layer,
-    Linear,
-    Network,
-    UniformAttention,
-    matrix,
-    vector,
-)
+from ...exact.network import HardAttention, Layer, Linear, Network, UniformAttention, matrix, vector
 from ...gadgets.key_values import Table, lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
@@ -31,23 +22,24 @@ from ...theory.kajitsuka2025.sizes import (
     token_key_bits,
 )
 from ..base import Built, Predicted, input_of, labels_of, words_of
+from ..families import Labelled
 from .known import Known, known_columns
-
-if TYPE_CHECKING:
-    from ..families import Extraction
 
 LANES = ("phi", "F", "sum")  # eq. (50)
 
 
-def build(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Built:
+def build(
+    dataset: Dataset, contexts: Contexts, options: Labelled, separation: float | None
+) -> Built:
     """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
 
     The corollary is the theorem for each token put last, so contexts are (multiset, own token).
     """
     spec = input_of(dataset, bool(options.positions))
-    seen = known_columns(dataset, contexts, spec, options)
+    seen = known_columns(dataset, contexts, spec, separation)
     random, N, n = Random(options.seed), len(contexts), spec.length
-    tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)  # eq. (48), (49)
+    # eq. (48), (49)
+    tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)
     largest = largest_value(N, N)
     chosen, phi = identified(seen.rows, largest, random)
     points, exponent = context_points(seen, tokens, phi)
@@ -57,25 +49,21 @@ def build(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Built:
     first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
     second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(dataset))
     part = relu_layers(["x"], lookup("x", first, "phi", {"F": "x"}, ["sum"]))  # eq. (50)
-    layers = (embed(tokens), *part, *rest(n, options, ids, lookup("x", second, "label")))
-    network = Network(spec, layers, dataset.every)
+    end = rest(n, options.attention, ids, lookup("x", second, "label"))
+    network = Network(spec, (embed(tokens), *part, *end), dataset.every)
     return built(network, dataset, tokens.tries + ids.tries)
 
 
-def predict(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Predicted:
+def predict(
+    dataset: Dataset, contexts: Contexts, positions: bool, separation: float | None
+) -> Predicted:
     """Its size, before anything is built."""
-    spec = input_of(dataset, bool(options.positions))
-    seen = known_columns(dataset, contexts, spec, options)
-    size = bit_extraction_size(
-        len(contexts),
-        spec.length,
-        spec.coordinates,
-        len(dataset.label_names),
-        seen.radius,
-        seen.separation,
-        len(seen.marked),
-    )
-    return predicted(size, spec.coordinates + 1)
+    spec = input_of(dataset, positions)
+    seen = known_columns(dataset, contexts, spec, separation)
+    d, labels, marked = spec.coordinates, len(dataset.label_names), len(seen.marked)
+    space = seen.radius, seen.separation
+    size = bit_extraction_size(len(contexts), spec.length, d, labels, *space, marked)
+    return predicted(size, d + 1)
 
 
 def predicted(size: Size, first: int) -> Predicted:
@@ -125,24 +113,19 @@ def embed(tokens: Projection) -> Linear:
     return Linear(matrix(1, len(tokens.weights), weights), vector({0: tokens.bias}, 1), "embed")
 
 
-def rest(length: int, options: "Extraction", ids: Projection, steps: Iterable[Step]) -> list[Layer]:
+def rest(length: int, attention: str, ids: Projection, steps: Iterable[Step]) -> list[Layer]:
     """From (phi, F, 0) in every column to the label's number: attention, Stage I, `steps`, E_out.
 
-    W_O is n, so that W_O W_V mean is the sum: eq. (52) with 1 would need 1/n, which is dyadic for
-    n = 2^a only.
+    Attention is eq. (39), or hard attention whose scores are all 0, which is the same. W_O is n, so
+    that W_O W_V mean is the sum: eq. (52) with 1 would need 1/n, which is dyadic for n = 2^a only.
     """
-    weights = dict(zip(LANES, ids.weights, strict=True))
-    stage = Step("project", (row("x", weights, ids.bias),))
-    second = relu_layers(LANES, [stage, *steps])
-    return [attention(length, options), *second, output(second[-1].weight.rows)]
-
-
-def attention(length: int, options: "Extraction") -> Layer:
-    """Eq. (39), or hard attention whose scores are all 0, which is the same."""
     value, projection = matrix(1, 3, {(0, 0): 1}), matrix(3, 1, {(2, 0): length})
-    if options.attention == "hard":
-        return HardAttention(matrix(1, 3, {}), matrix(1, 3, {}), value, projection)
-    return UniformAttention(value, projection)
+    mixing: Layer = UniformAttention(value, projection)
+    if attention == "hard":
+        mixing = HardAttention(matrix(1, 3, {}), matrix(1, 3, {}), value, projection)
+    stage = Step("project", (row("x", dict(zip(LANES, ids.weights, strict=True)), ids.bias),))
+    second = relu_layers(LANES, [stage, *steps])
+    return [mixing, *second, output(second[-1].weight.rows)]
 
 
 def output(lanes: int = 1) -> Linear:

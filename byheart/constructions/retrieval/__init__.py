@@ -22,48 +22,19 @@ bounded   digits of the hash, for short parameters and for doubles: layout, coun
 limits    what limited-bits and float64 keep to, and the search within it
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
-from ...exact.network import FeedForward, Layer, Network
 from ...machine.watch import Watch
-from ..base import Built, Lanes, Stored, option
-from ..families import Labelled
-from .network import FOLDS, STAGES, stored
+from ..base import Built
+from .network import Settings
 
 
 @dataclass(frozen=True)
-class Retrieval(Labelled):
-    """Labels by a hash of the context, stored numbers and their bits (hash-fold-retrieve).
-
-    embeds     whether tokens are ids of an embedding matrix
-    structure  of an editable network: the record with which it is found without a search
-    """
-
-    embeds: ClassVar[bool] = False
-    stages = {**Labelled.stages, **STAGES}
-
-    reject_unknown: int = option(
-        0,
-        "Detect unknown inputs; false-accept rate 2^-BITS.",
-        metavar="BITS",
-        least=0,
-        most=40,
-    )
-    minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
-    effort: str = option(
-        "normal",
-        "How long to search for a small network: high takes ten times as long or more.",
-        choices=("normal", "high"),
-    )
-    editable: bool = option(
-        False, "Let labels decide nothing but stored numbers, so that items can be edited."
-    )
-    structure: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+class Retrieval(Settings):
+    """Labels by a hash of the context, stored numbers and their bits (hash-fold-retrieve)."""
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         if self.editable and self.effort == "high":
@@ -78,17 +49,3 @@ class Retrieval(Labelled):
             from .build import build
 
         return build(dataset, contexts, self, watch)
-
-    @property
-    def edits(self) -> bool:
-        return self.editable
-
-    def traced_stage(self, layer: Layer) -> str:
-        """Folds for different purposes take turns: they are shown as one stage."""
-        folds = isinstance(layer, FeedForward) and layer.stage in FOLDS
-        return "fold" if folds else super().traced_stage(layer)
-
-    def stored(
-        self, network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
-    ) -> Stored | None:
-        return stored(network, streams, fired)

@@ -27,14 +27,21 @@ from numpy.typing import NDArray
 
 from ...gadgets.blocks import Block, Unit, Write, fold, fold_and_count, select
 from ...gadgets.prefix_code import PrefixCode
-from ...machine.kernels import njit
-from . import plan as base
+from .folds import TableLayout
 from .network import decode
-from .plan import Cost, Stage, Storage, cost_of
+from .plan import (
+    Cost,
+    Ints,
+    Plan,
+    Stage,
+    Step,
+    Storage,
+    cost_of,
+    read_bits,
+)
 from .problem import Task
-from .solve import Terms, gather
+from .solve import Terms
 
-Ints = NDArray[np.int64]
 HALF = Fraction(1, 2)
 QUARTER = Fraction(1, 4)
 
@@ -45,15 +52,8 @@ class Digit(NamedTuple):
     base: int
 
 
-class DigitFold(NamedTuple):
-    role: str
-    target: int
-    weight: int  # what the digit grows by if the fold fires
-    limit: int  # fires for values >= limit
-
-
 @dataclass(frozen=True)
-class DigitPlan(base.Plan):
+class DigitPlan(Plan):
     """A plan that reads H digit by digit, in any bases.
 
     spare    folds before the digits
@@ -73,6 +73,11 @@ class DigitPlan(base.Plan):
         return (Digit("spare", 0, 2),) * self.spare, (*rows, *gates, *column)
 
     @property
+    def constants(self) -> range:
+        """Lanes with a constant beside number 0: all others."""
+        return range(1, self.lanes)
+
+    @property
     def unknowns(self) -> int:
         """Stored numbers: in every lane a constant and the rows of the tables except the first."""
         return self.lanes * (1 + sum(rows - 1 for rows in self.tables))
@@ -87,13 +92,12 @@ class DigitPlan(base.Plan):
         return sum(len(fold_sizes(d.base)) for part in self.parts for d in part if d.role == role)
 
     def layout(self, order: Iterable[Digit]) -> "DigitLayout":
-        return DigitLayout(self, (*self.parts[0], *order))
+        return DigitLayout(self, *spell([*self.parts[0], *order]), self.unknowns)
 
-    def separated(self, hashes: Ints) -> Ints:
-        """H after the spare folds: equal where all digits that are used are equal."""
-        out = np.zeros(len(hashes), np.int64)
-        _separated(hashes, self.top_value, self.spare, out)
-        return out
+    def separated(self, hashes: Ints) -> NDArray[np.uint64]:
+        """The folds after the spare ones that fire."""
+        layout = self.layout(self.parts[1])
+        return layout.bits(hashes) & np.uint64((1 << len(layout.folds) - self.spare) - 1)
 
 
 def fold_sizes(base: int) -> list[int]:
@@ -111,129 +115,40 @@ def fold_sizes(base: int) -> list[int]:
     return sizes
 
 
-def spell(digits: Sequence[Digit]) -> list[DigitFold]:
-    """The folds of all digits, first fold first; together they bring H to 0."""
-    folds, rest = [], math.prod(digit.base for digit in digits)
+def spell(digits: Sequence[Digit]) -> tuple[tuple[Step, ...], tuple[int, ...]]:
+    """The folds of all digits, first fold first, which bring H to 0; H >= limit fires a fold."""
+    folds, limits, rest = [], [], math.prod(digit.base for digit in digits)
     for role, target, left in digits:
         rest //= left
         for half in fold_sizes(left):
-            folds.append(DigitFold(role, target, left - half, half * rest))
+            folds.append(Step(role, target, 1 << target if role == "gate" else left - half))
+            limits.append(half * rest)
             left = half
-    return folds
+    return tuple(folds), tuple(limits)
 
 
 @dataclass(frozen=True, eq=False)
-class DigitLayout(base.Layout):
-    """A plan whose digits have found their order."""
+class DigitLayout(TableLayout):
+    """A plan whose digits have found their order; in every lane a constant, then rows of tables."""
 
     plan: DigitPlan
-    digits: tuple[Digit, ...]
+    folds: tuple[Step, ...]
+    limits: tuple[int, ...]
+    unknowns: int
 
-    @property
-    def unknowns(self) -> int:  # type: ignore[override]
-        return self.plan.unknowns
-
-    @cached_property
-    def folds(self) -> list[DigitFold]:
-        return spell(self.digits)
-
-    def constant(self, lane: int) -> int:
-        """Which stored number is the lane's constant."""
-        return lane
-
-    def cell(self, table: int, lane: int, row: int) -> int:
-        """Which stored number is in a table's row 1, 2, ...; row 0 is always 0."""
-        return self.starts[table] + lane * (self.plan.tables[table] - 1) + row - 1
-
-    @cached_property
-    def starts(self) -> list[int]:
-        lanes, tables = self.plan.lanes, self.plan.tables
-        return [lanes * (1 + sum(rows - 1 for rows in tables[:r])) for r in range(len(tables))]
-
-    def read(self, hashes: Ints) -> "Reading":
-        """Every context's rows, closed gates and shift."""
-        tables = len(self.plan.tables)
-        places = {"column": tables, "gate": tables + 1, "spare": tables + 2}
-        uses = [
-            (
-                fold.limit,
-                places.get(fold.role, fold.target),
-                1 << fold.target if fold.role == "gate" else fold.weight,
-            )
-            for fold in self.folds
-        ]
-        out = np.zeros((len(hashes), tables + 3), np.int64)
-        _read_digits(hashes, np.array(uses, np.int64).reshape(-1, 3), out)
-        digit = out[:, tables]
-        # a fold that fires opens a clean shift, and closes one that is not clean
-        shift = digit if self.plan.clean else self.plan.columns - 1 - digit
-        return Reading(out[:, :tables], out[:, tables + 1], shift)
+    def bits(self, hashes: Ints) -> NDArray[np.uint64]:
+        return read_bits(hashes, self.limits)[0]
 
     def column_of(self, hashes: Ints) -> Ints:
-        return self.read(hashes).shift
+        """A fold that fires opens a clean shift, and closes one that is not clean."""
+        digit = self.counted("column", self.bits(hashes))
+        return digit if self.plan.clean else self.plan.columns - 1 - digit
+
+    def marks_of(self, hashes: Ints) -> NDArray[np.uint64]:
+        return np.zeros(len(hashes), np.uint64)
 
     def terms(self, hashes: Ints) -> Terms:
-        """In every lane that is on its constant, and a row of each table."""
-        reading, plan = self.read(hashes), self.plan
-        return gather(
-            self.plan.unknowns,
-            _terms,
-            (reading.rows, reading.closed),
-            np.array(plan.masks, np.int64),
-            np.array(plan.tables, np.int64),
-            np.array(self.starts, np.int64),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    rows: Ints  # [contexts, tables]
-    closed: Ints  # [contexts] gates that fired, one bit each: lanes that need one are off
-    shift: Ints  # [contexts]
-
-
-@njit
-def _read_digits(hashes, uses, out):
-    """uses: limit, slot and weight of every fold; a fold that fires adds its weight."""
-    for i in range(hashes.shape[0]):
-        value = hashes[i]
-        for t in range(uses.shape[0]):
-            limit = uses[t, 0]
-            if value >= limit:
-                value = 2 * limit - 1 - value
-                out[i, uses[t, 1]] += uses[t, 2]
-
-
-@njit
-def _separated(hashes, top, spare, out):
-    for i in range(hashes.shape[0]):
-        value, limit = hashes[i], top
-        for _ in range(spare):
-            limit //= 2
-            if value >= limit:
-                value = 2 * limit - 1 - value
-        out[i] = value
-
-
-@njit
-def _terms(rows, closed, masks, tables, table_start, starts, units, fill):
-    """Count each context's terms (starts[i + 1]), or fill them in."""
-    for i in range(closed.shape[0]):
-        count = 0
-        for lane in range(masks.shape[0]):
-            if closed[i] & masks[lane]:
-                continue
-            if fill:
-                units[starts[i] + count] = lane
-            count += 1
-            for r in range(tables.shape[0]):
-                if rows[i, r] > 0:
-                    if fill:
-                        cell = lane * (tables[r] - 1) + rows[i, r] - 1
-                        units[starts[i] + count] = table_start[r] + cell
-                    count += 1
-        if not fill:
-            starts[i + 1] = count
+        return super().terms(self.bits(hashes))
 
 
 def guard(plan: DigitPlan) -> int:
@@ -284,17 +199,11 @@ def blocks(storage: Storage, code: PrefixCode) -> Iterator[Block]:
     """Hash folds, tables, sums of lanes, shifts, read."""
     layout, plan, unit = storage.layout, storage.layout.plan, storage.unit
     closed = _reaches(storage)
-    own = {
-        _lane(mask): storage.numbers[layout.constant(lane)] * unit
-        for lane, mask in enumerate(plan.masks)
-    }
+    own = {_lane(mask): storage.numbers[lane] * unit for lane, mask in enumerate(plan.masks)}
     yield from _hash_folds(storage, closed, own)
-    for table, rows in enumerate(plan.tables):
+    for table in range(len(plan.tables)):
         cells = {
-            _lane(mask): [
-                0,
-                *(storage.numbers[layout.cell(table, lane, row)] for row in range(1, rows)),
-            ]
+            _lane(mask): layout.values(table, lane, storage.numbers)
             for lane, mask in enumerate(plan.masks)
         }
         block = select("select", f"J{table}", cells, {} if table else own, reset=False)
@@ -320,8 +229,8 @@ def _hash_folds(
     -weight * relu(H - threshold).
     """
     plan, folds, gap = storage.layout.plan, storage.layout.folds, storage.hash_unit / 2
-    for place, step in enumerate(folds):
-        threshold = (step.limit - HALF) * storage.hash_unit
+    for place, (step, limit) in enumerate(zip(folds, storage.layout.limits, strict=True)):
+        threshold = (limit - HALF) * storage.hash_unit
         if step.role == "spare":
             block = fold("mix", "v", threshold)
         elif step.role == "row":
@@ -356,17 +265,13 @@ def _reaches(storage: Storage) -> dict[int, Fraction]:
     layout, numbers = storage.layout, storage.numbers
     most: dict[int, int] = {}
     for lane, mask in enumerate(layout.plan.masks):
-        most[mask] = numbers[layout.constant(lane)]
-        for table, rows in enumerate(layout.plan.tables):
-            most[mask] += max(numbers[layout.cell(table, lane, row)] for row in range(1, rows))
-    for mask in _children(storage):
+        most[mask] = numbers[lane]
+        for table in range(len(layout.plan.tables)):
+            most[mask] += max(numbers[unit] for unit in layout.cells(table, lane))
+    # lowest gates first: a lane comes after its children
+    for mask in sorted(layout.plan.masks[1:], key=lambda mask: mask & -mask):
         most[mask & (mask - 1)] += most[mask]
     return {mask: storage.unit * (1 << value.bit_length()) for mask, value in most.items()}
-
-
-def _children(storage: Storage) -> list[int]:
-    """Lanes that depend on gates, lowest gates first: a lane comes after its children."""
-    return sorted(storage.layout.plan.masks[1:], key=lambda mask: mask & -mask)
 
 
 def _lane(mask: int) -> str:
@@ -378,14 +283,14 @@ def _lane_sums(storage: Storage, closed: dict[int, Fraction]) -> Iterator[Block]
 
     A lane that is on holds a number >= 0; of one that is off, its gate takes at least as much.
     """
-    children = _children(storage)
-    for gate in sorted({mask & -mask for mask in children}):
-        masks = [mask for mask in children if mask & -mask == gate]
-        name, clean = f"g{gate.bit_length() - 1}", storage.layout.plan.clean
-        units: list[Unit] = [
-            ({_lane(m): 1, **({name: -closed[m]} if clean else {})}, 0) for m in masks
-        ]
-        yield Block("add lanes", units, [(_lane(m & (m - 1)), i, 1) for i, m in enumerate(masks)])
+    plan = storage.layout.plan
+    for gate in range(plan.gates):
+        masks = [m for m in plan.masks[1:] if m & -m == 1 << gate]
+        closing = [{f"g{gate}": -closed[m]} if plan.clean else {} for m in masks]
+        units: list[Unit] = [({_lane(m): 1, **c}, 0) for m, c in zip(masks, closing, strict=True)]
+        if masks:
+            writes = [(_lane(m & (m - 1)), i, 1) for i, m in enumerate(masks)]
+            yield Block("add lanes", units, writes)
 
 
 def _strip(lane: str, storage: Storage, digits: int, positions: int) -> Iterator[Block]:

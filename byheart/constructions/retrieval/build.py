@@ -1,46 +1,47 @@
 """Dataset to network: choose a code and a form, search for a hash and numbers, assemble."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...claims.claim import Labels, Words
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.network import Input, Network
 from ...gadgets.blocks import digit_order
-from ...machine.kernels import njit
 from ...machine.watch import Watch
 from ..base import Built, input_of, labels_of, words_of
 from . import readers, reading
 from .balance import climb
 from .folds import FoldLayout, FoldPlan
 from .hashing import Hash
-from .network import assemble, constant
+from .network import Settings, assemble, constant
 from .plan import Cost, Storage, needed
 from .problem import Inputs, Problem, Task, prepare
 from .search import Limits, Needs, cheapest, effort_for, first_needs, search
 from .solve import Terms
 from .tables import blocks, candidates, cost
 
-if TYPE_CHECKING:
-    from . import Retrieval
 
-
+@dataclass(frozen=True)
 class Unlimited(Limits):
-    """Tables in any number of bits."""
+    """Tables in any number of bits.
+
+    any_labels  the hash must suit all labels, and a record must be able to name the plan
+    """
+
+    any_labels: bool = False
 
     bounded = False
     lowest = True
     balance = staticmethod(climb)
 
     def plans(self, task: Task, objective: str, needs: Needs) -> tuple[FoldPlan, ...]:
-        plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
+        bits = needs.hash_bits + self.any_labels
+        plans = candidates(task, objective, needs.spare, needs.slack, bits)
+        plans = tuple(plan for plan in plans if not (self.any_labels and plan.reads))
         if not plans:
             raise ByheartError(
                 f"no plan of this family is large enough for {task.contexts} contexts."
@@ -59,7 +60,10 @@ class Unlimited(Limits):
         digits = layout.plan.columns + window  # K + 1
         modulus = 1 << digits
         numbers = layout.centred(numbers, modulus)
-        low, high = extremes(terms, numbers, modulus)
+        values = np.zeros(layout.plan.unknowns)  # those that are left out count 0
+        values[: len(numbers)] = [number / modulus for number in numbers]
+        sums = terms.sums(values)
+        low, high = float(sums.min()), float(sums.max())
         lift = max(0, math.ceil(-low + 1e-6))
         longest = digits + math.ceil(math.log2(high + lift + 1e-6))
         constant = numbers[0] + lift * modulus
@@ -67,27 +71,7 @@ class Unlimited(Limits):
         return Storage(layout, numbers, longest, window, Fraction(1), hash_unit, constant)
 
 
-def extremes(terms: Terms, numbers: Sequence[int], modulus: int) -> tuple[float, float]:
-    """The smallest and the largest sum over all contexts, in units of the modulus."""
-    values = np.array([float(Fraction(number, modulus)) for number in numbers])
-    return _extremes(terms.starts, terms.units, values)
-
-
-@njit
-def _extremes(starts, units, values):
-    low, high = np.inf, -np.inf
-    for i in range(starts.shape[0] - 1):
-        total = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            unit = units[e]
-            if (unit if unit >= 0 else ~unit) < values.shape[0]:
-                total += values[unit] if unit >= 0 else -values[~unit]
-        low = min(low, total)
-        high = max(high, total)
-    return low, high
-
-
-def read(dataset: Dataset, options: "Retrieval", length: int | None = None) -> Input:
+def read(dataset: Dataset, options: Settings, length: int | None = None) -> Input:
     """What the network reads."""
     spec = input_of(dataset, bool(options.positions))
     spec = replace(spec, length=length or spec.length)
@@ -99,7 +83,7 @@ def read(dataset: Dataset, options: "Retrieval", length: int | None = None) -> I
 
 
 def posed(
-    dataset: Dataset, contexts: Contexts, options: "Retrieval", length: int | None = None
+    dataset: Dataset, contexts: Contexts, options: Settings, length: int | None = None
 ) -> tuple[Input, tuple[int, ...], Problem | None]:
     """What the network reads, the labels by frequency, and the problem; None if there is none."""
     spec = read(dataset, options, length)
@@ -114,7 +98,7 @@ def posed(
     )
 
 
-def estimate(dataset: Dataset, contexts: Contexts, options: "Retrieval") -> int | None:
+def estimate(dataset: Dataset, contexts: Contexts, options: Settings) -> int | None:
     """The nonzero parameters of the plan that is tried first; None if there is only one label.
 
     Those of the network differ by what only the search decides.
@@ -131,7 +115,7 @@ def estimate(dataset: Dataset, contexts: Contexts, options: "Retrieval") -> int 
 def build(
     dataset: Dataset,
     contexts: Contexts,
-    options: "Retrieval",
+    options: Settings,
     watch: Watch,
     length: int | None = None,
     tables_only: bool = False,
@@ -141,23 +125,43 @@ def build(
     length       of the network, if not that of the longest sequence
     tables_only  leave the form with readers out
     """
-    mixing, embedding, objective = options.attention, options.embeds, options.minimise
+    mixing, objective, seed = options.attention, options.minimise, options.seed
     spec, order, problem = posed(dataset, contexts, options, length)
+    words = words_of(dataset)
     if problem is None:
-        network = constant(spec, mixing, embedding, dataset)
-        return Built(network, labels_of(dataset, order), words_of(dataset), 0)
+        network = constant(spec, mixing, options.embeds, dataset)
+        return Built(network, labels_of(dataset, order), words, 0)
     # output number r is what the network reads for rank digit_order[r]
     claim = labels_of(dataset, (order[rank] for rank in np.argsort(digit_order(len(order)))))
-    promise = claim, words_of(dataset)
-    forms = [(_tables_cost(problem, options).of(objective), _with_tables)]
+
+    def with_tables() -> Built | None:
+        result = search(problem, Unlimited(), objective, seed, watch)
+        if result is None:
+            return None
+        network, unknown = network_of(
+            spec, dataset.every, options, problem, result.hashed, result.storage, len(claim.labels)
+        )
+        return Built(network, replace(claim, unknown=unknown), words, result.tries, result.notes)
+
+    def with_readers() -> Built | None:
+        result = reading.search(problem, objective, _effort(problem, options), seed, watch)
+        if result is None:
+            return None
+        solution, grain = result.solution, problem.grain
+        unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
+        layers = list(readers.blocks(solution, problem.task.code))
+        network = assemble(spec, dataset.every, mixing, grain, hashed, unit, layers, "O")
+        return Built(network, claim, words, result.tries)
+
+    forms = [(_tables_cost(problem, options).of(objective), with_tables)]
     if not tables_only:
         costs = _readers_costs(problem, options)
-        forms = [*((cost.of(objective), _with_readers) for cost in costs), *forms]
+        forms = [*((cost.of(objective), with_readers) for cost in costs), *forms]
     networks: list[Built] = []
     # the smaller form first; the other one only if it may be smaller than what was built
     for expected, form in sorted(forms, key=lambda form: form[0]):
         if all(expected < size(built, objective) for built in networks):
-            built = form(spec, dataset.every, options, problem, promise, watch)
+            built = form()
             networks += [] if built is None else [built]
     if networks:
         return min(networks, key=lambda built: size(built, objective))
@@ -174,11 +178,11 @@ def size(built: Built, objective: str) -> int:
     return bits["total"] if objective == "bits" else parameters[objective]
 
 
-def _effort(problem: Problem, options: "Retrieval") -> reading.Effort:
+def _effort(problem: Problem, options: Settings) -> reading.Effort:
     return reading.effort_for(problem.task.contexts, options.effort == "high")
 
 
-def _tables_cost(problem: Problem, options: "Retrieval") -> Cost:
+def _tables_cost(problem: Problem, options: Settings) -> Cost:
     needs = first_needs(problem)
     plan = cheapest(problem, Unlimited(), options.minimise, needs)[0]
     assert isinstance(plan, FoldPlan)
@@ -186,52 +190,16 @@ def _tables_cost(problem: Problem, options: "Retrieval") -> Cost:
     return cost(plan, problem.task, plan.used(numbers))
 
 
-def _readers_costs(problem: Problem, options: "Retrieval") -> list[Cost]:
+def _readers_costs(problem: Problem, options: Settings) -> list[Cost]:
     """The expected cost of the form with readers, if it is considered."""
     plan = reading.first_plan(problem, options.minimise, _effort(problem, options))
     return [] if plan is None else [readers.expected_cost(plan, problem.task)]
 
 
-def _with_tables(
-    spec: Input,
-    every: bool,
-    options: "Retrieval",
-    problem: Problem,
-    promise: tuple[Labels, Words],
-    watch: Watch,
-) -> Built | None:
-    found = search(problem, Unlimited(), options.minimise, options.seed, watch)
-    if found is None:
-        return None
-    claim, words = promise
-    hashed, storage, labels = found.hashed, found.storage, len(claim.labels)
-    network, unknown = network_of(spec, every, options, problem, hashed, storage, labels)
-    return Built(network, replace(claim, unknown=unknown), words, found.tries, found.notes)
-
-
-def _with_readers(
-    spec: Input,
-    every: bool,
-    options: "Retrieval",
-    problem: Problem,
-    promise: tuple[Labels, Words],
-    watch: Watch,
-) -> Built | None:
-    effort = _effort(problem, options)
-    found = reading.search(problem, options.minimise, effort, options.seed, watch)
-    if found is None:
-        return None
-    solution, mixing, grain = found.solution, options.attention, problem.grain
-    unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
-    layers = list(readers.blocks(solution, problem.task.code))
-    network = assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
-    return Built(network, *promise, found.tries)
-
-
 def network_of(
     spec: Input,
     every: bool,
-    options: "Retrieval",
+    options: Settings,
     inputs: Inputs,
     hashed: Hash,
     storage: Storage,

@@ -25,33 +25,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ...errors import AssumptionError, ByheartError
+from ...errors import ByheartError
 from ...gadgets.blocks import digit_order
 from ...gadgets.prefix_code import PrefixCode
-from ...machine.kernels import njit
 from ...machine.watch import Watch
 from ..base import Built, labels_of, words_of
-from .build import network_of, read
+from .build import Unlimited, network_of, read
 from .folds import FoldLayout, FoldPlan
-from .gf2 import ONE
-from .hashing import Hash, fewest_folds, hash_contexts
-from .network import constant
+from .hashing import Hash
+from .network import Settings, constant
 from .plan import Storage, loads, needed
-from .problem import LONGEST_WORD, Inputs, Problem, inputs
-from .search import Needs, first_token_folds
+from .problem import Inputs, Problem, digits_of, inputs
+from .search import Effort, Needs, cheapest, draw_hash, first_token_folds
 from .solve import System, Terms, solve
-from .tables import MAX_FOLDS, candidates, cost
-
-if TYPE_CHECKING:
-    from . import Retrieval
+from .tables import MAX_FOLDS
 
 RANKS = 4  # orders that may be dependent before another hash is tried
 # what `again` needs of a plan, beside its tables, and sizes beyond any plan
@@ -61,30 +55,13 @@ RECORDED = (
 LARGEST, MOST_TABLES, MOST_LANES = 1 << 20, 8, 1 << 10
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How hard to look.
-
-    attempts   hashes at most
-    orders     of the folds that are tried with each hash
-    hashes     that fail for one reason before something is enlarged
-    spare      first guess of the fullest position, in units of expected_load
-    slack      first guess of the numbers beyond its equations
-    """
-
-    attempts: int
-    orders: int
-    hashes: int
-    spare: float
-    slack: int
-
-
 def effort_for(contexts: int) -> Effort:
+    """`balancing` is the number of orders that are tried with each hash."""
     if contexts <= 4000:
-        return Effort(2000, 200, 12, 0.25, 6)
+        return Effort(2000, 12, 12, 1, 200, 0.25, 6)
     if contexts <= 40_000:
-        return Effort(1000, 400, 4, 0.42, 5)
-    return Effort(500, 800, 2, 0.51, 5)
+        return Effort(1000, 4, 4, 1, 400, 0.42, 5)
+    return Effort(500, 2, 2, 1, 800, 0.51, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +92,11 @@ class Structure:
         column, unknowns = self.layout.column_of(self.hashes), self.layout.unknowns
         columns, window = self.plan.columns, self.window
         system = System(columns, column, self.terms, words, lengths, window)
-        found = solve(system, unknowns, canonical=True)
-        if found is None:  # full rank is what a structure is
+        halves = solve(system, unknowns, canonical=True)
+        if halves is None:  # full rank is what a structure is
             raise ByheartError("the structure does not fit the data; compile it again.")
         modulus = 1 << self.plan.columns + self.window
-        numbers = [2 * number for number in found]
-        for unit in self.layout.stored.values():
-            if numbers[unit] >= modulus // 2:
-                numbers[unit] -= modulus
+        numbers = self.layout.centred([2 * number for number in halves], modulus)
         lift, longest = self._reach()
         low, high = self._ranges()
         bounds = [int(x * modulus) for x in low], [int(x * modulus) for x in high]
@@ -167,11 +141,11 @@ def find(inputs: Inputs, objective: str, seed: int, watch: Watch) -> Structure:
     notes: list[str] = []
     plan, unknowns = _cheapest(inputs, objective, needs)
     for attempt in range(effort.attempts):
-        outcome = _attempt(inputs, plan, unknowns, needs.slack, seed, attempt, effort.orders)
+        outcome = _attempt(inputs, plan, unknowns, needs.slack, seed, attempt, effort.balancing)
         if isinstance(outcome, Structure):
             return replace(outcome, notes=tuple(notes))
         failures[outcome] += 1
-        if failures[outcome] < (1 if outcome == "fit" else effort.hashes):
+        if failures[outcome] < effort.patience(outcome):
             continue
         failures.clear()
         notes.append(_enlarge(outcome, needs))
@@ -209,7 +183,7 @@ def again(inputs: Inputs, record: Mapping[str, Any], seed: int) -> Structure | N
     except AssertionError:  # no such plan
         return None
     rng = random.Random(f"{seed}/{record['attempt']}")
-    hashed = _hash(inputs, plan, rng)
+    hashed = draw_hash(inputs, plan, rng)
     if hashed is None or len(np.unique(hashed.contexts)) < len(hashed.contexts):
         return None
     *_, layout = islice(_layouts(plan, record["unknowns"], rng), record["order"] + 1)
@@ -219,36 +193,15 @@ def again(inputs: Inputs, record: Mapping[str, Any], seed: int) -> Structure | N
 
 def _cheapest(inputs: Inputs, objective: str, needs: Needs) -> tuple[FoldPlan, int]:
     """The cheapest plan, and how many of its numbers are used."""
-    task = inputs.task
-    best: tuple[float, FoldPlan, int] | None = None
-    for plan in candidates(task, objective, needs.spare, needs.slack, needs.hash_bits + 1):
-        if plan.reads:  # a record does not name these plans
-            continue
-        numbers = needed(task, plan.columns, needs.spare, needs.slack)
-        unknowns = plan.used(numbers)
-        price = cost(plan, task, unknowns).of(objective)
-        if best is None or price < best[0]:
-            best = price, plan, unknowns
-    if best is None:
-        raise ByheartError(f"no plan of this family is large enough for {task.contexts} contexts.")
-    _, plan, unknowns = best
-    fewest = 0
-    if not inputs.draw:
-        fewest = fewest_folds(inputs.columns, inputs.sums.total, plan.top_value)
-    folds = 0 if inputs.mixed else fewest + needs.token_folds
-    return replace(plan, token_folds=folds, mix_folds=needs.mix_folds), unknowns
+    plan = cheapest(inputs, Unlimited(any_labels=True), objective, needs)[0]
+    assert isinstance(plan, FoldPlan)
+    return plan, plan.used(needed(inputs.task, plan.columns, needs.spare, needs.slack))
 
 
 def _enlarge(failure: str, needs: Needs) -> str:
     """Enlarge what the failure asks for, by fixed steps, and say so."""
     if failure in ("fit", "conflict"):
-        needs.token_folds += max(1, needs.token_folds // 8)
-        needs.hash_bits += 1
-        needs.mix_folds += needs.token_folds > 12 and failure == "conflict"
-        return (
-            f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds, "
-            f"{needs.hash_bits} more hash bits"
-        )
+        return needs.separate(failure)
     if failure == "load":
         needs.loosened += 1
         needs.spare += 0.03 if needs.loosened <= 10 else 0.1
@@ -263,18 +216,17 @@ def _attempt(
 ) -> Structure | str:
     """A structure with the hash of this attempt, or why there is none."""
     rng = random.Random(f"{seed}/{attempt}")
-    hashed = _hash(inputs, plan, rng)
+    hashed = draw_hash(inputs, plan, rng)
     if hashed is None:
         return "fit"
     if len(np.unique(hashed.contexts)) < len(hashed.contexts):
         return "conflict"
     hashes, window = plan.read(hashed.contexts), inputs.task.window
-    dependent = 0
+    lengths, dependent = np.full(len(hashes), window, np.int64), 0
     orders = orders if plan.parts[1] else 1
     for number, layout in enumerate(islice(_layouts(plan, unknowns, rng), orders)):
-        uses = [(t, f.weight) for t, f in enumerate(layout.folds[::-1]) if f.role == "column"]
-        places = np.array(uses, dtype=np.int64).reshape(-1, 2)
-        if _fullest(hashes, places, plan.columns, window) > unknowns - slack:
+        columns = layout.column_of(hashes)
+        if loads(columns, lengths, plan.columns, window).max() > unknowns - slack:
             continue
         sizes = {name: int(getattr(plan, name)) for name in RECORDED}
         record = {"plan": sizes, "tables": list(plan.tables), "unknowns": unknowns}
@@ -286,11 +238,6 @@ def _attempt(
         if dependent == RANKS:
             break
     return "rank" if dependent else "load"
-
-
-def _hash(inputs: Inputs, plan: FoldPlan, rng: random.Random) -> Hash | None:
-    folds = plan.token_folds, plan.mix_folds
-    return hash_contexts(inputs.columns, inputs.sums, plan.top_value, *folds, rng, inputs.draw)
 
 
 def _layouts(plan: FoldPlan, unknowns: int, rng: random.Random) -> Iterator[FoldLayout]:
@@ -319,37 +266,23 @@ def independent(structure: Structure) -> bool:
     return all(system.factors(position, unknowns).dependent == 0 for position in fullest.tolist())
 
 
-@njit
-def _fullest(hashes, uses, columns, window):
-    """The most equations at one bit position."""
-    counts = np.zeros(columns + 2 * window, np.int64)
-    for i in range(hashes.shape[0]):
-        column = columns - 1
-        for j in range(uses.shape[0]):
-            if (hashes[i] >> uint64(uses[j, 0])) & ONE:
-                column -= uses[j, 1]
-        counts[window + column] += 1
-    most = now = 0
-    for position in range(window, columns + 2 * window):
-        now += counts[position] - counts[position - window]
-        most = max(most, now)
-    return most
-
-
-def build(dataset: Dataset, contexts: Contexts, options: "Retrieval", watch: Watch) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: Settings, watch: Watch) -> Built:
     """The network whose weights are a function of (structure, labels).
 
     The structure is the one that options.structure records, if there is one for these inputs, else
     that of a search.
     """
     names = len(dataset.label_names)
-    digits, claim, read_words = (names - 1).bit_length(), labels_of(dataset), words_of(dataset)
+    digits = digits_of(names, options.reject_unknown)
+    claim, read_words = labels_of(dataset), words_of(dataset)
     if digits + options.reject_unknown == 0:
         spec = read(dataset, options)
         network = constant(spec, options.attention, options.embeds, dataset)
         return Built(network, claim, read_words, 0)
     posed = unlabelled_inputs(dataset, contexts, options, digits)
-    structure = structure_of(posed, options, watch)
+    record, seed = options.structure, options.seed
+    structure = None if record is None else again(posed, record, seed)
+    structure = structure or find(posed, options.minimise, seed, watch)
     labels = np.argsort(digit_order(1 << digits))[dataset.labels[contexts.first]]
     words = Problem(**vars(posed), labels=labels).words(structure.layout.marks_of(structure.hashes))
     storage = structure.solved(words)
@@ -360,23 +293,11 @@ def build(dataset: Dataset, contexts: Contexts, options: "Retrieval", watch: Wat
 
 
 def unlabelled_inputs(
-    dataset: Dataset, contexts: Contexts, options: "Retrieval", digits: int
+    dataset: Dataset, contexts: Contexts, options: Settings, digits: int
 ) -> Inputs:
     """What the structure is found from: the contexts, and the bits of a label."""
     marks = options.reject_unknown
-    if digits + marks > LONGEST_WORD:
-        raise AssumptionError(
-            f"{len(dataset.label_names)} labels and a fingerprint of {marks} bits do not fit into "
-            f"{LONGEST_WORD} bits; use a smaller `reject_unknown=...`, or fewer labels."
-        )
     blank = replace(dataset, labels=np.zeros_like(dataset.labels), label_names=("",))
     code, equations = PrefixCode((digits,) * (1 << digits)), len(contexts) * (digits + marks)
     spec, mixing, embedding = read(blank, options), options.attention, options.embeds
     return inputs(blank, contexts, spec, code, equations, marks, mixing, embedding)
-
-
-def structure_of(posed: Inputs, options: "Retrieval", watch: Watch) -> Structure:
-    recorded = None
-    if options.structure is not None:
-        recorded = again(posed, options.structure, options.seed)
-    return recorded or find(posed, options.minimise, options.seed, watch)

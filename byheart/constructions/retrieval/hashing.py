@@ -77,7 +77,7 @@ def hash_contexts(
     columns   [columns, coordinates] integers
     draw      the first coordinate is a token id, whose number is drawn
     """
-    mix = _thresholds(top - 1, mix_folds)
+    mix = fold_thresholds(top - 1, mix_folds)
     room = _range(top - 1, mix_folds) + 1
     shares = [rng.uniform(0.6, 1) for _ in range(columns.shape[1])]
     seed = rng.getrandbits(62) if draw else 0
@@ -96,8 +96,8 @@ def hash_contexts(
             weights, bias, values = _project(columns, reach, above, shares)
         if 0 in weights:
             return None
-        thresholds = _thresholds(largest, token_folds)
-        tokens = _fold(values, thresholds, 3).astype(np.int64)
+        thresholds = fold_thresholds(largest, token_folds)
+        tokens = _fold(values, thresholds).astype(np.int64)
         contexts = sums(tokens)
         low, high = int(contexts.min()), int(contexts.max())
         low = low if sums.level else 0
@@ -110,7 +110,7 @@ def hash_contexts(
         spread *= 1.02 * (used if spread < 1 else (high - low + total) / room)
     else:
         return None
-    contexts = _fold(contexts, mix, 3)
+    contexts = _fold(contexts, mix)
     assert 0 <= contexts.min() and contexts.max() < top
     return Hash(weights, bias, drawn, thresholds, offset, mix, tokens, contexts)
 
@@ -167,7 +167,7 @@ def fewest_folds(columns: NDArray, total: int, top: int) -> int:
     return folds
 
 
-def _thresholds(last: int, folds: int) -> tuple[int, ...]:
+def fold_thresholds(last: int, folds: int) -> tuple[int, ...]:
     """Thresholds, first fold first, after which every value is in [0, last]."""
     found = [last]
     for _ in range(folds - 1):
@@ -182,9 +182,9 @@ def _range(last: int, folds: int) -> int:
     return last
 
 
-def _fold(values: NDArray, thresholds: tuple[int, ...], slope: int) -> NDArray:
+def _fold(values: NDArray, thresholds: tuple[int, ...]) -> NDArray:
     for threshold in thresholds:
-        values = values - slope * np.maximum(values - threshold, 0)
+        values = values - 3 * np.maximum(values - threshold, 0)
     return values
 
 

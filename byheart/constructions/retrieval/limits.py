@@ -1,14 +1,15 @@
 """Limits on stored numbers and hash, short or doubles: plans that keep to them, and the search."""
 
 import math
+import random
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
@@ -21,14 +22,11 @@ from .bounded import DigitLayout, DigitPlan, blocks, cost, guard
 from .build import build as build_unlimited
 from .build import size
 from .hashing import Hash
-from .network import assemble, constant
-from .plan import Storage, best_of, expected_load, hash_bits, needed
+from .network import Settings, assemble, constant
+from .plan import SPARSE, Layout, Plan, Storage, expected_load, hash_bits, loads, needed, required
 from .problem import Problem, Task, prepare
 from .search import Limits, Needs, effort_for, search
 from .solve import Terms
-
-if TYPE_CHECKING:
-    from . import Retrieval
 
 ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
 GATES = 30
@@ -36,6 +34,22 @@ SPARE = (3, 2, 1, 0)  # folds before the digits, as many as the limits leave roo
 BLOCK = 1 << 16  # contexts whose sums are computed at once
 FEW = 4000  # contexts of a problem that is cheap to solve again
 MOST_BITS = 1 << 13  # no coordinate of a double needs more
+
+
+def best_of(
+    plan: Plan, hashes: NDArray, lengths: NDArray, window: int, tries: int, rng: random.Random
+) -> tuple[Layout, int]:
+    """The best layout of some random orders, and the numbers that it needs."""
+    order = list(plan.parts[1])
+    best, least = plan.layout(order), 1 << 62
+    for _ in range(tries if plan.columns > 1 else 1):
+        layout = plan.layout(order)
+        counts = loads(layout.column_of(hashes), lengths, plan.columns, window)
+        load = max(required(counts), int(counts[-1]) + SPARSE)
+        if load < least:
+            best, least = layout, load
+        rng.shuffle(order)
+    return best, least
 
 
 class Limited(Limits):
@@ -269,7 +283,7 @@ class Case:
     order: tuple[int, ...]
     problem: Problem | None
 
-    def build(self, limits: Limited, options: "Retrieval", watch: Watch) -> Built | None:
+    def build(self, limits: Limited, options: Settings, watch: Watch) -> Built | None:
         """A network within the limits, or None if none was found."""
         claim, words = labels_of(self.dataset, self.order), words_of(self.dataset)
         if self.problem is None:
@@ -285,7 +299,7 @@ class Case:
             return None
         return Built(network, claim, words, found.tries, found.notes)
 
-    def alternatives(self, options: "Retrieval", watch: Watch, bits: int) -> list[Built]:
+    def alternatives(self, options: Settings, watch: Watch, bits: int) -> list[Built]:
         """The networks of hash-fold-retrieve, if their longest parameters are likely to fit.
 
         Their hash stands above the stored sums, and they are shifted by up to their own length.
@@ -307,7 +321,7 @@ class Case:
                     )
         return found
 
-    def least_bits(self, options: "Retrieval", bits: int = 1) -> int:
+    def least_bits(self, options: Settings, bits: int = 1) -> int:
         """The smallest limit, from `bits` up, for which the search finds a network."""
         for limit in range(bits, MOST_BITS):
             if self.build(Short(limit), options, SILENT) is not None:
@@ -320,7 +334,7 @@ def case(dataset: Dataset, contexts: Contexts, spec: Input) -> Case:
 
 
 def build(
-    dataset: Dataset, contexts: Contexts, options: "Retrieval", watch: Watch, bits: int
+    dataset: Dataset, contexts: Contexts, options: Settings, watch: Watch, bits: int
 ) -> Built:
     """A network whose parameters have at most `bits` bits; AssumptionError if there is none."""
     prepared = case(dataset, contexts, input_of(dataset, bool(options.positions)))

@@ -1,12 +1,12 @@
-"""The parts of a network that all constructions of the family share; where it keeps its answers.
+"""Options and stages of the family, the parts that its networks share, and where answers are kept.
 
 Lane v holds the token's number, then the context's number H; other lanes have names of their own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...data.dataset import Dataset
 from ...exact.network import (
@@ -27,10 +27,80 @@ from ...exact.network import (
 )
 from ...gadgets.blocks import Block, feed_forward, fold
 from ...gadgets.prefix_code import PrefixCode
-from ..base import Lanes, Stored
+from ..base import Lanes, Stored, option
+from ..families import Labelled
 
 if TYPE_CHECKING:
     from .hashing import Hash
+
+
+FOLDS: dict[str | tuple[str, str], str] = {  # of the context's number, by what they are used for
+    "store": "Folds halve the context's number; each threshold stores a number.",
+    "keep bit": "Bits of the context's number are kept; later folds read them.",
+    "gate": "Bits of the context's number switch copies of the tables on or off.",
+    "row index": "Bits of the context's number choose the row of a table.",
+    "column gate": "Bits of the context's number open or close the shifts.",
+    "column index": "Bits of the context's number choose how far to shift.",
+    "mark": "Bits of the context's number make up its fingerprint.",
+}
+STAGES: Mapping[str | tuple[str, str], str] = {
+    "gather": "The extra token gathers the sum of all columns.",
+    ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
+    "mix": "Folds mix the digits of the context's number.",
+    **FOLDS,
+    "select": "The chosen row of each table is added to the stored sum.",
+    "add lanes": "Copies of the tables that are on join the stored sum.",
+    "zigzag": "The last digit of the context's number shifts the stored sum.",
+    "shift": "The stored sum moves until the label's bits stand on top.",
+    "strip": "Folds remove the high bits of the stored sum.",
+    "compare": "The stored fingerprint is compared: an unknown input is detected.",
+    "decode": "The label's code word becomes the label's number.",
+    "read": "Thresholds read the label's number digit by digit.",
+}
+
+
+@dataclass(frozen=True)
+class Settings(Labelled):
+    """The options of the family.
+
+    embeds     whether tokens are ids of an embedding matrix
+    structure  of an editable network: the record with which it is found without a search
+    """
+
+    embeds: ClassVar[bool] = False
+    stages = {**Labelled.stages, **STAGES}
+
+    reject_unknown: int = option(
+        0,
+        "Detect unknown inputs; false-accept rate 2^-BITS.",
+        metavar="BITS",
+        least=0,
+        most=40,
+    )
+    minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
+    effort: str = option(
+        "normal",
+        "How long to search for a small network: high takes ten times as long or more.",
+        choices=("normal", "high"),
+    )
+    editable: bool = option(
+        False, "Let labels decide nothing but stored numbers, so that items can be edited."
+    )
+    structure: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def edits(self) -> bool:
+        return self.editable
+
+    def traced_stage(self, layer: Layer) -> str:
+        """Folds for different purposes take turns: they are shown as one stage."""
+        folds = isinstance(layer, FeedForward) and layer.stage in FOLDS
+        return "fold" if folds else super().traced_stage(layer)
+
+    def stored(
+        self, network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+    ) -> Stored | None:
+        return stored(network, streams, fired)
 
 
 def assemble(
@@ -114,39 +184,19 @@ def mixing_layers(kind: str, spec: Input, width: int, spare: int) -> Iterator[La
         yield SparseAttention(one, other, spread, "attend")
 
 
-def decode(lane: str, code: PrefixCode, top: int, unit: Fraction) -> Iterator[Block]:
-    """The code's convex map of a lane below 2**top units, divided by 2**(its shortest word)."""
+def decode(
+    lane: str, code: PrefixCode, top: int, unit: Fraction, centre: int = 0
+) -> Iterator[Block]:
+    """The code's convex map of a lane below 2**top units, divided by 2**(its shortest word).
+
+    The lane holds its number minus the centre, before and after.
+    """
     (_, slope), *kinks = code.kinks
     shortest = slope.bit_length() - 1
     if kinks:
-        units = [({lane: 1}, -x * (1 << top) * unit) for x, _ in kinks]
+        units = [({lane: 1}, centre - x * (1 << top) * unit) for x, _ in kinks]
         writes = [(lane, i, change >> shortest) for i, (_, change) in enumerate(kinks)]
         yield Block("decode", units, writes)
-
-
-FOLDS: dict[str | tuple[str, str], str] = {  # of the context's number, by what they are used for
-    "store": "Folds halve the context's number; each threshold stores a number.",
-    "keep bit": "Bits of the context's number are kept; later folds read them.",
-    "gate": "Bits of the context's number switch copies of the tables on or off.",
-    "row index": "Bits of the context's number choose the row of a table.",
-    "column gate": "Bits of the context's number open or close the shifts.",
-    "column index": "Bits of the context's number choose how far to shift.",
-    "mark": "Bits of the context's number make up its fingerprint.",
-}
-STAGES: Mapping[str | tuple[str, str], str] = {
-    "gather": "The extra token gathers the sum of all columns.",
-    ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
-    "mix": "Folds mix the digits of the context's number.",
-    **FOLDS,
-    "select": "The chosen row of each table is added to the stored sum.",
-    "add lanes": "Copies of the tables that are on join the stored sum.",
-    "zigzag": "The last digit of the context's number shifts the stored sum.",
-    "shift": "The stored sum moves until the label's bits stand on top.",
-    "strip": "Folds remove the high bits of the stored sum.",
-    "compare": "The stored fingerprint is compared: an unknown input is detected.",
-    "decode": "The label's code word becomes the label's number.",
-    "read": "Thresholds read the label's number digit by digit.",
-}
 
 
 def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]) -> Stored | None:

@@ -6,20 +6,25 @@ equations: the mean load plus a few standard deviations (fewer after balancing).
 """
 
 import math
-import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, islice
-from typing import Any
+from itertools import accumulate, combinations, islice
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import uint64
 from numpy.typing import NDArray
 
+from ...machine.kernels import njit
+from .gf2 import ONE, ZERO
 from .problem import Task
-from .solve import Terms
+from .solve import Terms, gather
+
+Ints = NDArray[np.int64]
 
 REACH = 26  # equations beyond the numbers that a position may have
 SPARSE = 8  # dependent equations where there are as many as numbers, measured for 150 to 500
@@ -58,6 +63,11 @@ class Plan(ABC):
         assert len(masks) == self.lanes, "too few gates for the lanes"
         return tuple(masks)
 
+    @cached_property
+    def conditions(self) -> tuple[tuple[int, int], ...]:
+        """For every lane: the gates that must not fire, and the one that must, as it adds it."""
+        return tuple((mask, 0) for mask in self.masks)
+
     @property
     @abstractmethod
     def parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -81,28 +91,92 @@ class Plan(ABC):
         """The hashes in the form in which layouts of the plan read them."""
         return hashes
 
-    def separated(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def separated(self, hashes: NDArray[np.int64]) -> NDArray:
         """Numbers that are equal where the network cannot distinguish the hashes."""
         return hashes
 
 
+class Step(NamedTuple):
+    """A fold of H, and what its bit is for."""
+
+    role: str
+    target: int = 0  # row: the table
+    weight: int = 1  # what the bit counts for
+    ternary: bool = False  # at two thirds of the range instead of half
+
+
+class Program(NamedTuple):
+    """A layout as the kernels read it; folds count from the last, sets of folds are bits.
+
+    table, weight         [folds] the table whose row index grows, or -1, and by how much
+    stored                [folds] the number in the threshold, or -1
+    first, kept, numbers  [folds + 1], [reads] where the reads of a fold begin; each adds a number
+                          if the fold that is kept has fired
+    place, begin, stride  [tables] the last fold before a table is read; the number in row 1 of lane
+                          0, and how far the next lane is
+    idle, fires           [lanes] folds that must not fire, and the one that must, as it adds it
+    constant              [lanes] the number of its constant, or -1
+    end                   numbers from here on are left out
+    """
+
+    table: Ints
+    weight: Ints
+    stored: Ints
+    first: Ints
+    kept: Ints
+    numbers: Ints
+    place: Ints
+    begin: Ints
+    stride: Ints
+    idle: NDArray[np.uint64]
+    fires: NDArray[np.uint64]
+    constant: Ints
+    end: int
+
+
 class Layout(ABC):
-    """A plan whose parts have found their order."""
+    """A plan whose folds have found their order."""
 
     plan: Any
+    folds: Any  # steps, first fold first
     unknowns: int  # numbers that are in use
 
+    @property
     @abstractmethod
-    def column_of(self, hashes: NDArray) -> NDArray[np.int64]:
-        """Where the word of each context begins, counted from the top."""
+    def program(self) -> Program:
+        """What a context reads."""
+
+    @cached_property
+    def row_steps(self) -> dict[int, tuple[int, int]]:
+        """Fold (from the last) -> table, and what its bit counts for in the row index."""
+        backwards = enumerate(self.folds[::-1])
+        return {t: (f.target, f.weight) for t, f in backwards if f.role == "row"}
+
+    def values(self, table: int, lane: int, numbers: Sequence[int]) -> list[int]:
+        """What a lane holds in each row of a table: 0 in row 0, and where numbers are left out."""
+        return [0, *(numbers[u] if u < len(numbers) else 0 for u in self.cells(table, lane))]
 
     @abstractmethod
-    def terms(self, hashes: NDArray) -> Terms:
-        """The stored numbers that each context adds up."""
+    def cells(self, table: int, lane: int) -> range:
+        """The numbers in rows 1, 2, ... of a table; from `unknowns` on they are left out."""
+
+    def column_of(self, hashes: NDArray) -> Ints:
+        """Where the word of each context begins, counted from the top: folds that do not fire."""
+        return self.plan.columns - 1 - self.counted("column", hashes)
 
     def marks_of(self, hashes: NDArray) -> NDArray[np.uint64]:
         """The fingerprint of each context."""
-        return np.zeros(len(hashes), np.uint64)
+        return self.counted("mark", hashes).astype(np.uint64)
+
+    def counted(self, role: str, hashes: NDArray, target: int = 0) -> Ints:
+        """The sum of the weights of the folds that fire."""
+        backwards = enumerate(self.folds[::-1])
+        uses = [(t, f.weight) for t, f in backwards if (f.role, f.target) == (role, target)]
+        return count(hashes, uses)
+
+    def terms(self, hashes: NDArray) -> Terms:
+        """The stored numbers that each context adds up."""
+        return gather(self.plan.unknowns, gather_terms, hashes, self.program)
 
     @property
     def fewest(self) -> int:
@@ -114,9 +188,130 @@ class Layout(ABC):
         return self
 
     @property
-    def elimination(self) -> NDArray[np.int64] | None:
+    def elimination(self) -> Ints | None:
         """All numbers in an order in which they are eliminated fast; None: in their own."""
         return None
+
+
+def ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int64)
+
+
+def program(
+    folds: int,
+    rows: Mapping[int, tuple[int, int]],
+    tables: Sequence[tuple[int, int, int]],
+    conditions: Sequence[tuple[int, int]],
+    end: int,
+    stored: Mapping[int, int] = MappingProxyType({}),
+    reads: Mapping[int, Sequence[tuple[int, int]]] = MappingProxyType({}),
+    constants: Mapping[int, int] = MappingProxyType({}),
+) -> Program:
+    """The program with these rows (table, weight), reads (kept fold, number) by fold, tables
+    (place, begin, stride), and lanes (idle, fires).
+    """
+    read = [reads.get(t, ()) for t in range(folds)]
+    place, begin, stride = np.array(tables, np.int64).reshape(-1, 3).T.copy()
+    idle, fires = np.array(conditions, np.uint64).reshape(-1, 2).T.copy()
+    return Program(
+        table=ints(rows.get(t, (-1, 0))[0] for t in range(folds)),
+        weight=ints(rows.get(t, (-1, 0))[1] for t in range(folds)),
+        stored=ints(stored.get(t, -1) for t in range(folds)),
+        first=ints(accumulate(map(len, read), initial=0)),
+        kept=ints(kept for pairs in read for kept, _ in pairs),
+        numbers=ints(number for pairs in read for _, number in pairs),
+        place=place,
+        begin=begin,
+        stride=stride,
+        idle=idle,
+        fires=fires,
+        constant=ints(constants.get(lane, -1) for lane in range(len(conditions))),
+        end=end,
+    )
+
+
+def read_bits(hashes: Ints, limits: Sequence[int]) -> tuple[NDArray[np.uint64], Ints]:
+    """Bit t: whether fold t, counted from the last, fires; and what is left after all folds."""
+    bits, rest = np.zeros(len(hashes), np.uint64), np.zeros(len(hashes), np.int64)
+    unfold(hashes, ints(limits[::-1]), bits, rest)
+    return bits, rest
+
+
+def count(bits: NDArray[np.uint64], uses: Sequence[tuple[int, int]]) -> Ints:
+    """The sum of the weights of folds that fire; uses are pairs of fold and weight."""
+    total = np.zeros(len(bits), np.int64)
+    _count(bits, np.array(uses, np.int64).reshape(-1, 2), total)
+    return total
+
+
+@njit
+def unfold(hashes, limits, bits, rest):
+    """A fold at its limit maps H >= limit to 2 limit - 1 - H; limits count from the last."""
+    for i in range(hashes.shape[0]):
+        value, fired = hashes[i], ZERO
+        for t in range(limits.shape[0] - 1, -1, -1):
+            if value >= limits[t]:
+                value = 2 * limits[t] - 1 - value
+                fired |= ONE << uint64(t)
+        bits[i], rest[i] = fired, value
+
+
+@njit
+def _count(bits, uses, total):
+    for i in range(bits.shape[0]):
+        for j in range(uses.shape[0]):
+            if (bits[i] >> uint64(uses[j, 0])) & ONE:
+                total[i] += uses[j, 1]
+
+
+@njit
+def gather_terms(hashes, program, starts, units, fill):
+    """Count each context's terms (starts[i + 1]), or fill them in; ~u is minus the number u.
+
+    All read number 0. Every later fold that fires flips the sign of what is added.
+    """
+    folds, tables, lanes = len(program.stored), len(program.place), len(program.idle)
+    terms = np.zeros(1 + folds + len(program.kept) + lanes * (tables + 1), np.int32)
+    rows, flipped = np.zeros(tables, np.int64), np.zeros(tables, np.bool_)
+    for i in range(hashes.shape[0]):
+        bits, size, negative = hashes[i], 1, False
+        minus = ZERO  # folds that add with a minus sign
+        rows[:] = 0
+        for t in range(folds):
+            for r in range(tables):
+                if program.place[r] == t:
+                    flipped[r] = negative
+            if not (bits >> uint64(t)) & ONE:
+                continue
+            if program.table[t] >= 0:
+                rows[program.table[t]] += program.weight[t]
+            if program.stored[t] >= 0:
+                terms[size] = ~program.stored[t] if negative else program.stored[t]
+                size += 1
+            for e in range(program.first[t], program.first[t + 1]):
+                if (bits >> uint64(program.kept[e])) & ONE:
+                    terms[size] = ~program.numbers[e] if negative else program.numbers[e]
+                    size += 1
+            if negative:
+                minus |= ONE << uint64(t)
+            negative = not negative
+        for lane in range(lanes):
+            fires = program.fires[lane]
+            if bits & (program.idle[lane] | fires) != fires:
+                continue
+            for r in range(tables):
+                unit = program.begin[r] + lane * program.stride[r] + rows[r] - 1
+                if rows[r] and unit < program.end:
+                    less = minus & fires != ZERO if fires else flipped[r]
+                    terms[size] = ~unit if less else unit
+                    size += 1
+            if program.constant[lane] >= 0:
+                terms[size] = program.constant[lane]
+                size += 1
+        if fill:
+            units[starts[i] : starts[i + 1]] = terms[:size]
+        else:
+            starts[i + 1] = size
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,19 +444,3 @@ def required(counts: NDArray[np.int64]) -> int:
         if max(dependent.max(), run) <= REACH and (not len(short) or short.max() <= RETRIED):
             return numbers
         numbers += 1
-
-
-def best_of(
-    plan: Plan, hashes: NDArray, lengths: NDArray, window: int, tries: int, rng: random.Random
-) -> tuple[Layout, int]:
-    """The best layout of some random orders, and the numbers that it needs."""
-    order = list(plan.parts[1])
-    best, least = plan.layout(order), 1 << 62
-    for _ in range(tries if plan.columns > 1 else 1):
-        layout = plan.layout(order)
-        counts = loads(layout.column_of(hashes), lengths, plan.columns, window)
-        load = max(required(counts), int(counts[-1]) + SPARSE)
-        if load < least:
-            best, least = layout, load
-        rng.shuffle(order)
-    return best, least

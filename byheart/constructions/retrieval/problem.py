@@ -130,14 +130,7 @@ def prepare(
     labels = rank[dataset.labels[contexts.first]]
     equations = int((np.array(code.lengths, dtype=np.int64)[labels] + marks).sum())
     read = inputs(dataset, contexts, spec, code, equations, marks, mixing, embedding)
-    return tuple(order.tolist()), Problem(
-        task=read.task,
-        columns=read.columns,
-        sums=read.sums,
-        draw=read.draw,
-        grain=read.grain,
-        labels=labels,
-    )
+    return tuple(order.tolist()), Problem(**vars(read), labels=labels)
 
 
 def inputs(
@@ -189,14 +182,20 @@ def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns,
     return seen, Sums(indices, which, own, 2 * spec.length + 1, True)
 
 
-def label_code(counts: list[int], marks: int, objective: str = "nonzero") -> PrefixCode:
-    """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
-    shortest = max(0, (len(counts) - 1).bit_length())
-    if shortest + marks > LONGEST_WORD:
+def digits_of(labels: int, marks: int) -> int:
+    """The binary digits of the largest label number, which fit into a word with the fingerprint."""
+    digits = (labels - 1).bit_length()
+    if digits + marks > LONGEST_WORD:
         raise AssumptionError(
-            f"{len(counts)} labels and a fingerprint of {marks} bits do not fit into "
+            f"{labels} labels and a fingerprint of {marks} bits do not fit into "
             f"{LONGEST_WORD} bits; use a smaller `reject_unknown=...`, or fewer labels."
         )
+    return digits
+
+
+def label_code(counts: list[int], marks: int, objective: str = "nonzero") -> PrefixCode:
+    """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
+    shortest = digits_of(len(counts), marks)
 
     def price(code: PrefixCode) -> float:
         """3.46 sqrt(equations), three for each bit of the window, and the decoder.

@@ -2,7 +2,7 @@
 
 data      the threshold stores a number; after the first ones a data fold may also read bits that
           creators kept: it then adds a number of its own for each bit that is 1
-creator   the threshold stores a number, and the bit is kept in a lane
+keep      the threshold stores a number, and the bit is kept in a lane: the fold is a creator
 row       the bit goes into the row index of a table, from which the main lane and one lane for each
           later data fold are filled; a data fold then adds its lane
 column    the bit opens or closes a shift
@@ -24,19 +24,26 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from ...gadgets.blocks import Block, fold, fold_and_count, read_digits, select
 from ...gadgets.prefix_code import PrefixCode
-from ...machine.kernels import njit
-from .gf2 import ONE
 from .hashing import Hash
-from .plan import Cost, Stage, cost_of, expected_load, hash_bits
+from .network import decode
+from .plan import (
+    Cost,
+    Ints,
+    Layout,
+    Program,
+    Stage,
+    Step,
+    cost_of,
+    expected_load,
+    hash_bits,
+    program,
+)
 from .problem import Task
-from .solve import Terms, gather
 
-DATA, CREATOR, COLUMN, ROW = range(4)
 MOST_FOLDS = 54  # H, its offset and its sums stay in 64 bits
 CELLS = (2, 3, 4, 5, 6, 7, 8, 9)
 MOST_GATES = 9
@@ -72,25 +79,25 @@ class ReaderPlan:
     rows: tuple[int, ...] = ()
     dropped: int = 0
 
-    @property
+    @cached_property
     def columns(self) -> int:
         return self.cells << self.gates
 
-    @property
+    @cached_property
     def row_bits(self) -> int:
         return sum([rows.bit_length() - 1 for rows in self.rows]) if self.rows else 0
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """That a table fills: the main one, and one for each data fold after the tables."""
         return 1 + self.data - self.lead if self.rows else 0
 
-    @property
+    @cached_property
     def table_numbers(self) -> int:
         """Row 0 of a table is always 0."""
         return self.lanes * (sum(self.rows) - len(self.rows)) - self.dropped
 
-    @property
+    @cached_property
     def folds(self) -> int:
         return self.data + self.creators + self.gates + self.row_bits
 
@@ -104,9 +111,14 @@ class ReaderPlan:
         """0 <= H < top_value, after the offset of the hash is taken off."""
         return self.cells << self.folds
 
+    @property
+    def limits(self) -> list[int]:
+        """H >= limit fires a fold, first fold first."""
+        return [self.cells << t for t in reversed(range(self.folds))]
+
 
 @dataclass(frozen=True, eq=False)
-class ReaderLayout:
+class ReaderLayout(Layout):
     """A plan whose folds have found their places; folds count from the first.
 
     gates  the folds that are column gates; gate j counts for cells * 2**j columns
@@ -118,49 +130,42 @@ class ReaderLayout:
     reads: tuple[tuple[int, int], ...]
 
     @cached_property
-    def roles(self) -> list[int]:
-        plan = self.plan
-        order = [DATA] * plan.lead + [ROW] * plan.row_bits + [CREATOR] * plan.creators
-        order += [DATA] * (plan.data - plan.lead)
-        return [COLUMN if place in self.gates else order.pop(0) for place in range(plan.folds)]
-
-    @cached_property
-    def rows(self) -> dict[int, tuple[int, int]]:
-        """Fold -> (table, what its bit counts for in the row index)."""
-        places = iter([t for t, role in enumerate(self.roles) if role == ROW])
-        found = {}
-        for table, rows in enumerate(self.plan.rows):
-            for i in reversed(range(rows.bit_length() - 1)):
-                found[next(places)] = table, 1 << i
-        return found
+    def folds(self) -> tuple[Step, ...]:  # type: ignore[override]
+        plan, order = self.plan, [Step("data")] * self.plan.lead
+        for table, rows in enumerate(plan.rows):
+            order += [Step("row", table, 1 << i) for i in reversed(range(rows.bit_length() - 1))]
+        order += [Step("keep")] * plan.creators + [Step("data")] * (plan.data - plan.lead)
+        for place, gate in sorted((place, gate) for gate, place in enumerate(self.gates)):
+            order.insert(place, Step("column", weight=plan.cells << gate))
+        return tuple(order)
 
     @property
     def select_place(self) -> int:
         """The fold after which tables are read; -1 if there are none."""
-        return max(self.rows, default=-1)
+        return max((t for t, fold in enumerate(self.folds) if fold.role == "row"), default=-1)
 
     @cached_property
     def lanes(self) -> dict[int, int]:
         """Fold -> the lane of the tables that it adds; lane 0 is the main one."""
         if not self.plan.rows:
             return {}
-        later = [t for t, role in enumerate(self.roles) if role == DATA and t > self.select_place]
+        data = [t for t, fold in enumerate(self.folds) if fold.role == "data"]
+        later = [t for t in data if t > self.select_place]
         return {t: 1 + i for i, t in enumerate(later)}
 
-    def cell(self, lane: int, table: int, row: int) -> int:
-        """The number of a table's row 1, 2, ... in a lane; from `unknowns` on it is left out."""
-        before = sum(rows - 1 for rows in self.plan.rows[:table])
-        start = self.plan.unknowns - self.plan.table_numbers
-        return start + lane * sum(rows - 1 for rows in self.plan.rows) + before + row - 1
+    def cells(self, table: int, lane: int) -> range:
+        sizes = [rows - 1 for rows in self.plan.rows]
+        start = self.plan.unknowns - self.plan.table_numbers + lane * sum(sizes)
+        return range(start + sum(sizes[:table]), start + sum(sizes[: table + 1]))
 
     @property
-    def unknowns(self) -> int:
+    def unknowns(self) -> int:  # type: ignore[override]
         return self.plan.unknowns
 
     @cached_property
     def stored(self) -> dict[int, int]:
         """Fold -> the number in its threshold; number 0 is read by all."""
-        places = [t for t, role in enumerate(self.roles) if role in (DATA, CREATOR)]
+        places = [t for t, fold in enumerate(self.folds) if fold.role in ("data", "keep")]
         return {t: 1 + i for i, t in enumerate(places)}
 
     @cached_property
@@ -171,128 +176,36 @@ class ReaderLayout:
             found.setdefault(place, []).append((creator, 1 + len(self.stored) + i))
         return found
 
-    @property
-    def limits(self) -> list[int]:
-        """H >= limit fires a fold."""
-        folds, cells = self.plan.folds, self.plan.cells
-        return [cells << (folds - 1 - t) for t in range(folds)]
-
-    def column_of(self, fired: NDArray[np.uint64], cell: NDArray[np.int64]) -> NDArray[np.int64]:
+    def shift(self, fired: NDArray[np.uint64], cell: Ints) -> Ints:
         """How far the sum of each context is shifted: by its cell, and by gates that stay open."""
-        return cell + _columns(fired, np.array(self.gates, np.int64), self.plan.cells)
+        return cell + self.plan.columns - self.plan.cells - self.counted("column", fired)
 
     @cached_property
-    def arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """For the kernels: what each fold stores, where its reads begin, their creators, units;
-        the table and weight of its row bit, its lane; where the cells of a table begin, cells of a
-        lane, and the end of the numbers.
-        """
-        creators = [t for t, role in enumerate(self.roles) if role == CREATOR]
-        first, lanes, units = [0], [], []
-        for t in range(self.plan.folds):
-            for creator, unit in self.read.get(t, ()):
-                lanes.append(creators[creator])
-                units.append(unit)
-            first.append(len(lanes))
-        folds = range(self.plan.folds)
-        stored = [self.stored.get(t, -1) for t in folds]
-        table, weight = zip(*(self.rows.get(t, (-1, 0)) for t in folds), strict=True)
-        begins = [self.cell(0, table, 1) for table in range(len(self.plan.rows))]
-        cells = [sum(rows - 1 for rows in self.plan.rows), self.plan.unknowns]
-        lane = [self.lanes.get(t, -1) for t in folds]
-        told = (stored, first, lanes, units, table, weight, lane, begins, cells)
-        return tuple(np.array(x, np.int64) for x in told)
-
-    def terms(self, fired: NDArray[np.uint64]) -> Terms:
-        """The numbers that a context reads; every later fold that fires flips the sign."""
-        return gather(self.plan.unknowns, _terms, (fired,), *self.arrays)
+    def program(self) -> Program:
+        plan, last = self.plan, self.plan.folds - 1
+        creators = [last - t for t, fold in enumerate(self.folds) if fold.role == "keep"]
+        place, stride = last - self.select_place, sum(plan.rows) - len(plan.rows)
+        fires = {lane: 1 << last - t for t, lane in self.lanes.items()}
+        return program(
+            plan.folds,
+            self.row_steps,
+            [(place, self.cells(table, 0).start, stride) for table in range(len(plan.rows))],
+            [(0, fires.get(lane, 0)) for lane in range(plan.lanes)],
+            plan.unknowns,
+            stored={last - t: number for t, number in self.stored.items()},
+            reads={last - t: [(creators[c], u) for c, u in self.read[t]] for t in self.read},
+        )
 
 
-def pairs_of(roles: Sequence[int]) -> list[tuple[int, int]]:
+def pairs_of(folds: Sequence[Step]) -> list[tuple[int, int]]:
     """All (fold, creator) pairs of data folds and the creators before them."""
-    found, creators = [], 0
-    for place, role in enumerate(roles):
-        if role == CREATOR:
+    pairs, creators = [], 0
+    for place, step in enumerate(folds):
+        if step.role == "keep":
             creators += 1
-        elif role == DATA:
-            found += [(place, creator) for creator in range(creators)]
-    return found
-
-
-@njit
-def unfold(hashes, cells, folds, fired, cell):
-    """Bit t of fired: whether fold t fires; cell: what is left after all folds."""
-    for i in range(hashes.shape[0]):
-        value, bits = hashes[i], uint64(0)
-        for t in range(folds):
-            limit = cells << (folds - 1 - t)
-            if value >= limit:
-                value = 2 * limit - 1 - value
-                bits |= ONE << uint64(t)
-        fired[i] = bits
-        cell[i] = value
-
-
-@njit
-def _columns(fired, gates, cells):
-    columns = np.zeros(fired.shape[0], np.int64)
-    for i in range(fired.shape[0]):
-        for j in range(gates.shape[0]):
-            if not (fired[i] >> uint64(gates[j])) & ONE:
-                columns[i] += cells << j
-    return columns
-
-
-@njit
-def rows_of(bits, table, weight, rows):
-    """Fill in the row index of each table."""
-    rows[:] = 0
-    for t in range(table.shape[0]):
-        if table[t] >= 0 and (bits >> uint64(t)) & ONE:
-            rows[table[t]] += weight[t]
-
-
-@njit
-def _terms(
-    fired, stored, first, lanes, numbers, table, weight, lane, begins, cells, starts, units, fill
-):
-    """Count each context's terms (starts[i + 1]), or fill them in; ~u is minus the number u."""
-    tables, place = begins.shape[0], -1
-    for t in range(table.shape[0]):
-        if table[t] >= 0:
-            place = t
-    rows = np.zeros(tables, np.int64)
-    found = np.zeros(1 + (1 + tables) * (1 + stored.shape[0]) + lanes.shape[0], np.int32)
-    for i in range(fired.shape[0]):
-        bits, count, negative = fired[i], 1, False  # number 0 is read by all
-        rows_of(bits, table, weight, rows)
-        for t in range(stored.shape[0] - 1, -1, -1):
-            if t == place:
-                for r in range(tables):
-                    unit = begins[r] + rows[r] - 1
-                    if rows[r] and unit < cells[1]:
-                        found[count] = ~unit if negative else unit
-                        count += 1
-            if not (bits >> uint64(t)) & ONE:
-                continue
-            if stored[t] >= 0:
-                found[count] = ~stored[t] if negative else stored[t]
-                count += 1
-                for e in range(first[t], first[t + 1]):
-                    if (bits >> uint64(lanes[e])) & ONE:
-                        found[count] = ~numbers[e] if negative else numbers[e]
-                        count += 1
-                if lane[t] >= 0:
-                    for r in range(tables):
-                        unit = begins[r] + lane[t] * cells[0] + rows[r] - 1
-                        if rows[r] and unit < cells[1]:
-                            found[count] = ~unit if negative else unit
-                            count += 1
-            negative = not negative
-        if fill:
-            units[starts[i] : starts[i + 1]] = found[:count]
-        else:
-            starts[i + 1] = count
+        elif step.role == "data":
+            pairs += [(place, creator) for creator in range(creators)]
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +215,7 @@ class Draw:
     unknowns    stored numbers that it needs
     gates       folds that are column gates
     offset      where the range of H begins that the folds bring to a cell
-    fired       [contexts] bit t: fold t fires
+    fired       [contexts] bit t: fold t, counted from the last, fires
     cell        [contexts] what is left then
     """
 
@@ -486,16 +399,16 @@ def _folds(solution: Solution) -> Iterator[Block]:
     layout, numbers = solution.layout, solution.numbers
     unit, gap = 3 << solution.scale, Fraction(1 << solution.scale, 2)
     creator = 0
-    for place, (role, limit) in enumerate(zip(layout.roles, layout.limits, strict=True)):
+    for place, (step, limit) in enumerate(zip(layout.folds, layout.plan.limits, strict=True)):
         number = numbers[layout.stored[place]] if place in layout.stored else 0
         threshold = (limit + solution.draw.offset - HALF) * unit + Fraction(number, 2)
-        if role == ROW:
-            table, weight = layout.rows[place]
-            yield fold_and_count("row index", "v", threshold, gap, f"J{table}", weight)
-        elif role == CREATOR:
+        if step.role == "row":
+            index = f"J{step.target}"
+            yield fold_and_count("row index", "v", threshold, gap, index, step.weight)
+        elif step.role == "keep":
             yield fold_and_count("keep bit", "v", threshold, gap, f"g{creator}", 1)
             creator += 1
-        elif role == COLUMN:
+        elif step.role == "column":
             gate = layout.gates.index(place)
             closed = -Fraction(1 << (solution.digits + 1)) / gap
             yield fold("column gate", "v", threshold, extra=[(f"p{gate}", 0, closed)])
@@ -512,13 +425,10 @@ def _folds(solution: Solution) -> Iterator[Block]:
 
 def _select(solution: Solution) -> Iterator[Block]:
     """Add the chosen row of each table to the main lane and to those that data folds add."""
-    layout, numbers = solution.layout, solution.numbers
-    for table, rows in enumerate(layout.plan.rows):
-        values = {}
-        for lane in range(layout.plan.lanes):
-            cells = [layout.cell(lane, table, row) for row in range(1, rows)]
-            held = [numbers[cell] if cell < len(numbers) else 0 for cell in cells]
-            values[f"L{lane}" if lane else "v"] = [0, *held]
+    layout, lanes = solution.layout, range(solution.layout.plan.lanes)
+    for table in range(len(layout.plan.rows)):
+        held = [layout.values(table, lane, solution.numbers) for lane in lanes]
+        values = {f"L{lane}" if lane else "v": held[lane] for lane in lanes}
         yield select("select", f"J{table}", values, {}, reset=False)
 
 
@@ -549,8 +459,7 @@ def _strip(solution: Solution, code: PrefixCode) -> Iterator[Block]:
     plan = solution.layout.plan
     strips = strips_of(plan, solution.guard)
     bits, digits = solution.positions, solution.digits
-    (_, slope), *kinks = code.kinks
-    one = 1 << bits - (slope.bit_length() - 1)  # the room of one label after the decoder
+    one = 1 << bits - min(code.lengths)  # the room of one label after the decoder
     centre = (len(code.lengths) + 1) // 2 * one
     for j in range(strips):
         constant = 1 << digits - 1 - j
@@ -558,8 +467,5 @@ def _strip(solution: Solution, code: PrefixCode) -> Iterator[Block]:
             constant = (1 << bits) - centre
         start = 1 << digits if plan.gates and j == 0 else 0
         yield Block("strip", [({"v": 1}, -start)], [("v", 0, -2)], {"v": constant - start})
-    if kinks:
-        units = [({"v": 1}, centre - x * (1 << bits)) for x, _ in kinks]
-        writes = [("v", i, change // slope) for i, (_, change) in enumerate(kinks)]
-        yield Block("decode", units, writes)
+    yield from decode("v", code, bits, Fraction(1), centre)
     yield from read_digits("read", "v", len(code.lengths), one, "O", centred=True)

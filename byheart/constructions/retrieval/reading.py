@@ -30,7 +30,6 @@ from .readers import (
     lift_of,
     pairs_of,
     planned,
-    rows_of,
     structures,
 )
 from .solve import Patience, System, Terms, expected_trials, solve
@@ -86,15 +85,6 @@ def effort_for(contexts: int, high: bool = False) -> Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """A hash, and the plan with as many numbers as it needs."""
-
-    nonzero: float
-    plan: ReaderPlan
-    draw: Draw
-
-
-@dataclass(frozen=True, eq=False)
 class Found:
     solution: Solution
     tries: int  # hashes that were looked at
@@ -112,15 +102,15 @@ def search(
         candidates, drawn = _surveyed(problem, contexts, objective, effort, more, seed)
         tries += drawn
         failed = solved = 0
-        for candidate in candidates:
+        for expected, plan, draw in candidates:
             if failed == PATIENCE or solved == effort.solutions:
                 break
-            if best is not None and candidate.nonzero >= best[0]:
+            if best is not None and expected >= best[0]:
                 break
-            if conflicts(candidate.draw.hashed.contexts, problem.labels):
+            if conflicts(draw.hashed.contexts, problem.labels):
                 failed += 1
                 continue
-            found = _solved(problem, candidate, effort, f"{seed}/{more}/{failed}")
+            found = _solved(problem, plan, draw, effort, f"{seed}/{more}/{failed}")
             if found is None:
                 failed += 1
                 continue
@@ -163,7 +153,7 @@ def first_token_folds(problem: Inputs) -> int:
 
 def _surveyed(
     problem: Problem, contexts: Contexts, objective: str, effort: Effort, more: int, seed: int
-) -> tuple[list[Candidate], int]:
+) -> tuple[list[tuple[float, ReaderPlan, Draw]], int]:
     """Hashes of the cheapest plans, and what each of them costs, cheapest first."""
     task, folds = problem.task, first_token_folds(problem) + more
     extra = more // 2 - effort.shorter
@@ -188,15 +178,16 @@ def _surveyed(
                 task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows
             )
             if full is not None:
-                found.append(Candidate(cost(full, task).of(objective), full, draw))
-    return sorted(found, key=lambda c: c.nonzero), effort.draws * len(plans)
+                found.append((cost(full, task).of(objective), full, draw))
+    return sorted(found, key=lambda candidate: candidate[0]), effort.draws * len(plans)
 
 
-def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -> Solution | None:
-    plan, draw, window = candidate.plan, candidate.draw, problem.task.window
-    rng = random.Random(seed)
+def _solved(
+    problem: Problem, plan: ReaderPlan, draw: Draw, effort: Effort, seed: str
+) -> Solution | None:
+    window, rng = problem.task.window, random.Random(seed)
     bare = ReaderLayout(plan, draw.gates, ())
-    pairs, column = pairs_of(bare.roles), bare.column_of(draw.fired, draw.cell)
+    pairs, column = pairs_of(bare.folds), bare.shift(draw.fired, draw.cell)
     words = problem.words(np.zeros(len(column), np.uint64))
 
     def layouts() -> Iterator[tuple[ReaderLayout, Terms]]:
@@ -233,8 +224,8 @@ def store(
     plan, modulus = layout.plan, 1 << (layout.plan.columns + window)
     values = np.array([number / modulus for number in numbers])
     values[values >= 0.5] -= 1
-    shift = layout.column_of(draw.fired, np.zeros_like(draw.cell))
-    sums = _sums(terms.starts, terms.units, values)
+    shift = layout.shift(draw.fired, np.zeros_like(draw.cell))
+    sums = terms.sums(values)
     guard = -1
     while not _within(sums, *_bounds(plan, draw.cell, shift, guard)):
         guard += 1
@@ -246,10 +237,10 @@ def store(
             if not _shorten(*readers, sums.copy(), shorter, *low_high, passes):
                 break
             guard, values = guard - 1, shorter
-            sums = _sums(terms.starts, terms.units, values)
+            sums = terms.sums(values)
     whole = [round(v - n / modulus) for v, n in zip(values.tolist(), numbers, strict=True)]
     placed = [n + w * modulus for n, w in zip(numbers, whole, strict=True)]
-    reach = _reach(draw.fired, *layout.arrays, values)
+    reach = _reach(draw.fired, layout.program, values)
     scale = plan.columns + window + max(0, math.ceil(math.log2(reach * (1 + MARGIN))))
     return Solution(layout, draw, placed, window, guard, scale)
 
@@ -271,15 +262,6 @@ def _bounds(
         least, most = -(2.0**edge), np.full(len(cell), 2.0**edge)
     scale = sign * np.exp2(-cell) * (1 - MARGIN)
     return np.minimum(least * scale, most * scale), np.maximum(least * scale, most * scale)
-
-
-@njit
-def _sums(starts, units, values):
-    sums = np.zeros(starts.shape[0] - 1)
-    for i in range(sums.shape[0]):
-        for e in range(starts[i], starts[i + 1]):
-            sums[i] += values[units[e]] if units[e] >= 0 else -values[~units[e]]
-    return sums
 
 
 @njit
@@ -350,35 +332,36 @@ def _shorten(first, contexts, sums, values, low, high, passes):
 
 
 @njit
-def _reach(fired, stored, first, lanes, numbers, table, weight, lane, begins, cells, values):
+def _reach(fired, program, values):
     """The largest distance of a payload from what a fold stores, halved, and of the final sums."""
-    tables, place, reach = begins.shape[0], -1, 0.0
-    for t in range(table.shape[0]):
-        if table[t] >= 0:
-            place = t
-    rows = np.zeros(tables, np.int64)
+    folds, tables, reach = len(program.stored), len(program.place), 0.0
+    rows, lanes = np.zeros(tables, np.int64), np.zeros(len(program.fires))
     for i in range(fired.shape[0]):
-        rows_of(fired[i], table, weight, rows)
+        rows[:] = 0
+        for t in range(folds):
+            if program.table[t] >= 0 and (fired[i] >> uint64(t)) & ONE:
+                rows[program.table[t]] += program.weight[t]
+        for lane in range(len(lanes)):
+            lanes[lane] = 0.0
+            for r in range(tables):
+                unit = program.begin[r] + lane * program.stride[r] + rows[r] - 1
+                if rows[r] and unit < program.end:
+                    lanes[lane] += values[unit]
         payload = 0.0
-        for t in range(stored.shape[0]):
+        for t in range(folds - 1, -1, -1):
             number = 0.0
-            if stored[t] >= 0:
-                number = values[stored[t]]
-                for e in range(first[t], first[t + 1]):
-                    if (fired[i] >> uint64(lanes[e])) & ONE:
-                        number += values[numbers[e]]
-                if lane[t] >= 0:
-                    for r in range(tables):
-                        unit = begins[r] + lane[t] * cells[0] + rows[r] - 1
-                        if rows[r] and unit < cells[1]:
-                            number += values[unit]
+            if program.stored[t] >= 0:
+                number = values[program.stored[t]]
+            for e in range(program.first[t], program.first[t + 1]):
+                if (fired[i] >> uint64(program.kept[e])) & ONE:
+                    number += values[program.numbers[e]]
+            for lane in range(len(lanes)):
+                if program.fires[lane] == ONE << uint64(t):
+                    number += lanes[lane]
             reach = max(reach, abs(payload - number / 2))
             if (fired[i] >> uint64(t)) & ONE:
                 payload = number - payload
-            if t == place:
-                for r in range(tables):
-                    unit = begins[r] + rows[r] - 1
-                    if rows[r] and unit < cells[1]:
-                        payload += values[unit]
+            if tables and program.place[0] == t:
+                payload += lanes[0]
         reach = max(reach, abs(payload + values[0]))
     return reach

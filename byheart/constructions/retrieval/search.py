@@ -43,6 +43,16 @@ class Needs:
     # the fullest position at best since the last remedy, in units of expected_load
     crowded: float = math.inf
 
+    def separate(self, failure: str) -> str:
+        """More room, as the hash did not fit or contexts met, and a note that says so."""
+        self.token_folds += max(1, self.token_folds // 8)
+        self.hash_bits += 1
+        self.mix_folds += failure == "conflict" and self.token_folds > 12
+        return (
+            f"contexts meet: {self.token_folds} token folds, {self.mix_folds} mix folds, "
+            f"{self.hash_bits} more hash bits"
+        )
+
 
 class Limits(ABC):
     """The bounds of a network, and the plans that keep to them.
@@ -233,14 +243,7 @@ def _remedy(failure: str, needs: Needs, plan: Plan, limits: Limits) -> str:
         needs.guard += 1
         return "the stored sums are too long: a bit less in each number"
     if failure in ("fit", "conflict"):
-        needs.token_folds += max(1, needs.token_folds // 8)
-        needs.hash_bits += 1
-        if failure == "conflict":
-            needs.mix_folds += needs.token_folds > 12
-        return (
-            f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds, "
-            f"{needs.hash_bits} more hash bits"
-        )
+        return needs.separate(failure)
     crowded = needs.crowded
     if failure == "load" or not limits.bounded:
         needs.crowded = math.inf
@@ -256,6 +259,11 @@ def _remedy(failure: str, needs: Needs, plan: Plan, limits: Limits) -> str:
     return f"the stored numbers are not independent: {needs.slack} more than equations"
 
 
+def draw_hash(inputs: Inputs, plan: Plan, rng: random.Random) -> Hash | None:
+    folds = plan.token_folds, plan.mix_folds
+    return hash_contexts(inputs.columns, inputs.sums, plan.top_value, *folds, rng, inputs.draw)
+
+
 @dataclass(frozen=True)
 class Failure:
     reason: str  # "fit", "long", "conflict", "load", "rank" or "digits"
@@ -266,15 +274,7 @@ def _attempt(
     problem: Problem, limits: Limits, plan: Plan, rng: random.Random, balancing: int
 ) -> tuple[Hash, Storage] | Failure:
     window, lengths = problem.task.window, problem.lengths
-    hashed = hash_contexts(
-        problem.columns,
-        problem.sums,
-        plan.top_value,
-        plan.token_folds,
-        plan.mix_folds,
-        rng,
-        problem.draw,
-    )
+    hashed = draw_hash(problem, plan, rng)
     if hashed is None:
         return Failure("fit")
     if not limits.holds_hash(hashed, problem.grain):

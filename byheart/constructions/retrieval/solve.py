@@ -17,7 +17,7 @@ values one after another. Where they do not suffice, the search goes back a few 
 import math
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,16 +68,17 @@ class Terms:
     starts: NDArray[np.int64]
     units: NDArray[np.signedinteger]
 
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each context adds up if these are the numbers."""
+        return _sums(self.starts, self.units, values)
 
-def gather(unknowns: int, kernel: Callable, each: Sequence[NDArray], *arrays: object) -> Terms:
+
+def gather(unknowns: int, kernel: Callable, hashes: NDArray, program: object) -> Terms:
     """The terms that a kernel writes: it is called to count them, then to fill them in.
 
     Of many contexts, threads each do a part, and numbers below 2**15 have two bytes.
-
-    each    arrays with an entry for each context
-    arrays  what else the kernel takes
     """
-    contexts = len(each[0])
+    contexts = len(hashes)
     many = contexts >= MANY
     threads = (os.cpu_count() or 1) if many else 1
     kind = np.int16 if many and unknowns <= 1 << 15 else np.int32
@@ -86,8 +87,7 @@ def gather(unknowns: int, kernel: Callable, each: Sequence[NDArray], *arrays: ob
 
     def write(units: NDArray, fill: bool) -> None:
         def part(first: int, last: int) -> None:
-            own = (array[first:last] for array in each)
-            kernel(*own, *arrays, starts[first : last + 1], units, fill)
+            kernel(hashes[first:last], program, starts[first : last + 1], units, fill)
 
         if not many:
             return part(0, contexts)
@@ -235,7 +235,9 @@ class Search:
                 if reduced is not None:
                     solution = np.zeros(len(reduced), np.uint64)
                     if position < blocked:  # other free unknowns than last time
-                        self._draw(factors, solution)
+                        for unknown in factors.free:
+                            bit = np.uint64(self.rng.getrandbits(1))
+                            solution[unknown >> 6] |= bit << np.uint64(unknown & 63)
                     factors.solution(reduced, solution)
                     _append(self.numbers, self.recent, position, solution)
                     position += 1
@@ -290,11 +292,6 @@ class Search:
             self.recent,
             self.numbers,
         )
-
-    def _draw(self, factors: Factors, solution: NDArray[np.uint64]) -> None:
-        for unknown in factors.free:
-            bit = np.uint64(self.rng.getrandbits(1))
-            solution[unknown >> 6] |= bit << np.uint64(unknown & 63)
 
     def _short(self, position: int, factors: Factors) -> int:
         """The dependent equations that are too many for the search, or for the position below."""
@@ -366,6 +363,15 @@ def factoring(system: System, unknowns: int) -> Iterator[Callable[[int, int], Fa
         yield factors
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@njit
+def _sums(starts, units, values):
+    sums = np.zeros(starts.shape[0] - 1)
+    for i in range(sums.shape[0]):
+        for e in range(starts[i], starts[i + 1]):
+            sums[i] += values[units[e]] if units[e] >= 0 else -values[~units[e]]
+    return sums
 
 
 @njit
@@ -515,24 +521,11 @@ def _forms(starts, units, contexts, wanted, position, recent, numbers, direction
 
 
 @njit
-def _move(recent, direction):
-    """Change the bits right below the position."""
-    for w in range(direction.shape[0]):
-        word = direction[w]
-        u = 64 * w
-        while word:
-            if word & ONE:
-                recent[u] ^= ONE << uint64(62)
-            word >>= ONE
-            u += 1
-
-
-@njit
 def _flip(numbers, recent, position, direction):
     """Change the bits at the position, which are the highest in `recent`."""
-    _move(recent, direction)
     for u in range(64 * direction.shape[0]):
         if (direction[u >> 6] >> uint64(u & 63)) & ONE:
+            recent[u] ^= ONE << uint64(62)
             numbers[u, position >> 6] ^= ONE << uint64(position & 63)
 
 

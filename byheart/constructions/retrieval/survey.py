@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from .gf2 import ONE
-from .hashing import SAFE, Hash
+from .hashing import SAFE, Hash, fold_thresholds
+from .plan import ints, read_bits, unfold
 from .problem import Inputs
-from .readers import Draw, ReaderPlan, unfold
+from .readers import Draw, ReaderPlan
 
 KEPT = 12  # the best hashes of a survey
 LONGEST = 1 << 36  # coordinates beyond this leave no room for sums in 64 bits
@@ -43,15 +44,6 @@ class Contexts(NamedTuple):
     own: NDArray[np.int64]
     total: int
     above: float
-
-
-class Chain(NamedTuple):
-    """The numbers of a plan that the kernels read."""
-
-    token_folds: int
-    cells: int
-    folds: int
-    gates: int
 
 
 class Best(NamedTuple):
@@ -113,11 +105,11 @@ def survey(
     reach = _reach(plan.top_value * 2 // contexts.total + 1, plan.token_folds)
     if 3 * reach >= SAFE:
         return []
-    chain = Chain(plan.token_folds, plan.cells, plan.folds, plan.gates)
     rows = np.zeros((KEPT, 3 + d + plan.gates), np.int64)
     best = Best(rows, np.full(KEPT, np.inf), np.zeros(KEPT, np.uint64))
     numbers = np.zeros(0, np.int64) if labels is None else labels.astype(np.int64)
     state = np.array([seed], np.uint64)
+    chain = plan.token_folds, plan.gates, ints(plan.limits[::-1])
     _survey(contexts, chain, lengths, window, numbers, luck, draws, orders, state, best)
     order = np.argsort(best.scores, kind="stable")
     found = [i for i in order if best.scores[i] < np.inf]
@@ -133,20 +125,15 @@ def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64)
     phi, hashes = (np.zeros(n, np.int64) for n in (len(contexts.columns) + 1, len(contexts.which)))
     random = np.array([state], np.uint64)
     above = _hash(contexts, weights, largest, plan.token_folds, random, numbers, phi, hashes)
-    fired, cell = np.zeros(len(hashes), np.uint64), np.zeros(len(hashes), np.int64)
-    unfold(hashes - offset, plan.cells, plan.folds, fired, cell)
+    fired, cell = read_bits(hashes - offset, plan.limits)
     drawn = (
         dict(zip(contexts.ids.tolist(), numbers.tolist(), strict=True)) if len(numbers) else None
     )
-    folds, reach = [], largest
-    for _ in range(plan.token_folds):
-        folds.append(reach)
-        reach = reach * 3 // 2
     hashed = Hash(
         weights=tuple(weights.tolist()),
         bias=0 if drawn else above - int(weights @ contexts.low),
         drawn=drawn,
-        token_thresholds=tuple(folds[::-1]),
+        token_thresholds=fold_thresholds(largest, plan.token_folds),
         offset=0,
         mix_thresholds=(),
         tokens=phi[:-1],
@@ -241,10 +228,14 @@ def _meet(hashes, labels):
 
 @njit
 def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state, best):
-    """Fill in the best hashes of some draws."""
+    """Fill in the best hashes of some draws.
+
+    chain  token folds, column gates, and the limits of the folds, counted from the last
+    """
+    token_folds, gate_count, limits = chain
     columns, extent, place = contexts.columns, contexts.extent, contexts.place
-    cells, gate_count = chain.cells, chain.gates
-    d, count, top = columns.shape[1], contexts.which.shape[0], cells << chain.folds
+    cells, last = limits[0], limits.shape[0] - 1
+    d, count, top = columns.shape[1], contexts.which.shape[0], 2 * limits[last]
     ids = 0
     for i in range(place.shape[0]):
         ids = max(ids, place[i] + 1)
@@ -254,13 +245,13 @@ def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state
     column_count = cells << gate_count
     positions = column_count + window - 1
     table, loads = np.zeros((column_count, window), np.int64), np.zeros(positions, np.int64)
-    gates, usable = np.zeros(gate_count, np.int64), chain.folds - 3
+    gates, usable = np.zeros(gate_count, np.int64), last - 2
     stretch = 1.0  # sums use a part of their range only
     done = tried = 0
     while done < draws and tried < 2 * draws + 40:
         tried += 1
         largest = np.int64((top - 1) / contexts.total * stretch * (0.85 + 0.15 * _uniform(state)))
-        reach = _reach(largest, chain.token_folds)
+        reach = _reach(largest, token_folds)
         span, all_shares, usable_weights = reach - contexts.above * reach, 0.0, largest > 0
         if place.shape[0]:
             span -= reach // 2
@@ -273,7 +264,7 @@ def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state
         if not usable_weights:
             continue
         drawn_from = state[0]
-        _hash(contexts, weights, largest, chain.token_folds, state, numbers, phi, hashes)
+        _hash(contexts, weights, largest, token_folds, state, numbers, phi, hashes)
         least = most = hashes[0]
         for i in range(count):
             least, most = min(least, hashes[i]), max(most, hashes[i])
@@ -286,12 +277,12 @@ def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state
         offset = least - np.int64(_uniform(state) * (top - spread))
         for i in range(count):
             hashes[i] -= offset
-        unfold(hashes, cells, chain.folds, fired, cell)
+        unfold(hashes, limits, fired, cell)
         for _ in range(orders if gate_count else 1):
             for j in range(gate_count):  # different ones, not the first three
                 again = True
                 while again:
-                    gates[j] = min(chain.folds - 1, 3 + np.int64(_uniform(state) * usable))
+                    gates[j] = min(last, 3 + np.int64(_uniform(state) * usable))
                     again = False
                     for b in range(j):
                         again = again or gates[b] == gates[j]
@@ -299,7 +290,7 @@ def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state
             for i in range(count):
                 column = cell[i]
                 for j in range(gate_count):
-                    if not (fired[i] >> uint64(gates[j])) & ONE:
+                    if not (fired[i] >> uint64(last - gates[j])) & ONE:
                         column += cells << j
                 table[column, lengths[i] - 1] += 1
             loads[:] = 0

@@ -316,10 +316,8 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
             yield from _lane_sums(storage)
         yield block
         for table in (r for r, p in enumerate(layout.table_place) if p == place):
-            values = {}
-            for lane, mask in enumerate(plan.masks):
-                cells = [layout.cell(table, lane, row) for row in range(1, plan.tables[table])]
-                values[_lane(mask)] = [0, *(0 if c is None else numbers[c] for c in cells)]
+            lanes = enumerate(plan.masks)
+            values = {_lane(mask): layout.values(table, lane, numbers) for lane, mask in lanes}
             constants: dict = {}
             if with_table and table == 0:  # the lanes' own constants, and the global one
                 owned = layout.lane_constant.items()

@@ -41,50 +41,33 @@ BATCH = 1 << 22
 
 
 class Plan(NamedTuple):
-    """The sizes of a checkpoint.
-
-    end   the number of the token that ends a text
-    code  lanes of a token's code
-    long  tokens of a document, if contexts are parts of documents, else 0
-    common  of documents: the share of each token in a context, on average, [V]
-    """
+    """The sizes of a checkpoint."""
 
     vocabulary: int
-    end: int
-    code: int
+    end: int  # the number of the token that ends a text
+    code: int  # lanes of a token's code
     context_length: int
     width: int
     heads: int
     layers: int
     hidden: int
-    long: int = 0
-    common: NDArray | None = None
+    long: int = 0  # tokens of a document, if contexts are parts of documents, else 0
+    common: NDArray | None = None  # of documents: the mean share of each token in a context, [V]
 
 
 class Shell(NamedTuple):
-    """A checkpoint with an empty memory.
-
-    codes   of the tokens, [V, code]
-    out     the lanes that the memory writes
-    always  neurons that are on at every context: what each writes, [D]; they are in block 0
-    """
+    """A checkpoint with an empty memory."""
 
     network: Checkpoint
-    codes: Floats
-    out: slice
+    codes: Floats  # of the tokens, [V, code]
+    out: slice  # the lanes that the memory writes
+    # neurons of block 0 that are on at every context: weights, bias, what each writes, [D]
     always: tuple[tuple[Floats, float, Floats], ...]
 
 
 @dataclass(frozen=True)
 class Located(Construction):
-    """Stores next tokens in stock checkpoints.
-
-    z           the argument of a neuron at its context
-    logit       of the correct token, about
-    float32_reach  the default of `reach` for float32
-    begins      whether the end token stands before every text
-    always      neurons of block 0 that hold no context
-    """
+    """Stores next tokens in stock checkpoints."""
 
     claim = Recites
     tokenizer = "bpe:8000"
@@ -93,11 +76,11 @@ class Located(Construction):
         "recited from its first tokens that no other text shares), or `on_conflict='drop'`, which "
         "leaves these contexts out"
     )
-    z: ClassVar[float]
-    logit: ClassVar[float] = 40.0
-    float32_reach: ClassVar[float] = 0.0015
-    begins: ClassVar[bool] = False
-    always: ClassVar[int] = 0
+    z: ClassVar[float]  # the argument of a neuron at its context
+    logit: ClassVar[float] = 40.0  # of the correct token, about
+    float32_reach: ClassVar[float] = 0.0015  # the default of `reach` for float32
+    begins: ClassVar[bool] = False  # whether the end token stands before every text
+    always: ClassVar[int] = 0  # neurons of block 0 that hold no context
 
     width: int | None = option(None, "Width of the stream.", metavar="N", least=1, most=1 << 14)
     heads: int | None = option(None, "Attention heads.", metavar="N", least=2, most=1 << 10)
@@ -199,33 +182,35 @@ class Located(Construction):
             shell = self.shell(plan, wanted, random)
             _, streams = first_streams(shell.network, texts_of(known))
             try:
-                found = self.remembered(plan, streams, stored)
+                neurons = self.remembered(plan, streams, stored)
                 break
             except AssumptionError:
                 if self.width or tries == TRIES:
                     raise
                 plan = plan._replace(width=plan.width + step)
                 watch.note(f"contexts come too near: trying {plan.width} lanes")
-        network, homes, decoys = self.filled(plan, shell, found, wanted[stored], random)
+        network, homes, decoys = self.filled(plan, shell, neurons, wanted[stored], random)
         holders = tuple(
             Holder(known[i], int(wanted[i]), (*home, *others), float(reach), tuple(others))
-            for i, home, others, reach in zip(stored, homes, decoys, found.reach, strict=True)
+            for i, home, others, reach in zip(stored, homes, decoys, neurons.reach, strict=True)
         )
         always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
-        notes = (f"smallest reach of a context: {found.reach.min():.3g}",)
-        claim = self.recital(dataset, network, holders, always)
-        return Built(network, claim, Words("string", vocabulary.tokens), tries, notes)
+        note = f"smallest reach of a context: {neurons.reach.min():.3g}"
+        return self.built(dataset, network, holders, always, tries, note)
 
-    def recital(
+    def built(
         self,
         dataset: Dataset,
         network: Checkpoint,
         holders: tuple[Holder, ...],
-        always: tuple[Neuron, ...] = (),
-    ) -> Recites:
-        """What the checkpoint promises about the texts."""
-        kind = TOKEN if is_corpus(dataset) else TEXT
-        return Recites(network.dtype, self.vocabulary(dataset).end, kind, holders, always)
+        always: tuple[Neuron, ...],
+        tries: int,
+        note: str,
+    ) -> Built:
+        """The checkpoint with what it promises about the texts."""
+        vocabulary, kind = self.vocabulary(dataset), TOKEN if is_corpus(dataset) else TEXT
+        claim = Recites(network.dtype, vocabulary.end, kind, holders, always)
+        return Built(network, claim, Words("string", vocabulary.tokens), tries, (note,))
 
     def plan(
         self, sequences: list[NDArray], answers: NDArray, vocabulary: int, end: int
@@ -254,7 +239,11 @@ class Located(Construction):
         length = self.context_length or max(CONTEXT_LENGTH, longest + 1)  # llama.cpp needs one more
         width = self.width or self.fitted_width(heads, lanes(vocabulary), length)
         sizes = Plan(vocabulary, end, lanes(vocabulary), length, width, heads, self.layers, hidden)
-        self.check(sizes)
+        if width % heads:
+            raise ByheartError(f"`width={width}` is not a multiple of `heads={heads}`.")
+        least = self.fitted_width(heads, sizes.code, length)
+        if width < least:
+            raise ByheartError(f"`width={width}` is too small: it must be {least} or more.")
         lengths = np.array([len(sequences[i]) for i in first])
         long = int(np.quantile(lengths, 0.9))
         if long > LONG:
@@ -272,14 +261,6 @@ class Located(Construction):
     def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         """The smallest width that holds the lanes, a multiple of the heads."""
 
-    def check(self, plan: Plan) -> None:
-        """ByheartError if the sizes that were asked for do not fit together."""
-        if plan.width % plan.heads:
-            raise ByheartError(f"`width={plan.width}` is not a multiple of `heads={plan.heads}`.")
-        least = self.fitted_width(plan.heads, plan.code, plan.context_length)
-        if plan.width < least:
-            raise ByheartError(f"`width={plan.width}` is too small: it must be {least} or more.")
-
     @property
     def chosen_reach(self) -> float:
         return self.reach or (self.float32_reach if self.weights == "float32" else REACH_16)
@@ -291,20 +272,12 @@ class Located(Construction):
             return list(range(self.layers))
         parts = self.blocks.split(",")
         if not all(x.isascii() and x.isdigit() and int(x) < self.layers for x in parts):
-            raise OptionError(
-                "blocks",
-                self.blocks,
-                f"must be numbers from 0 to {self.layers - 1} with commas between them",
-            )
+            must = f"must be numbers from 0 to {self.layers - 1} with commas between them"
+            raise OptionError("blocks", self.blocks, must)
         return sorted(set(map(int, parts)))
 
     def spread(
-        self,
-        dataset: Dataset,
-        plan: Plan,
-        known: list[NDArray],
-        answers: NDArray,
-        watch: Watch,
+        self, dataset: Dataset, plan: Plan, known: list[NDArray], answers: NDArray, watch: Watch
     ) -> Built:
         """The checkpoint whose neurons hold all contexts together, ends of texts included."""
         random = np.random.default_rng(self.seed)
@@ -312,27 +285,31 @@ class Located(Construction):
         before, streams = first_streams(shell.network, texts_of(known))
         bits, each, tries = superposed.entropy(answers), 2 * plan.width + 1, 1
         count = self.superposed or max(1, round(bits / superposed.DENSITY / each))
-        given = streams, before[:, shell.out], answers, shell.codes
-        found = superposed.fitted(*given, count, random, watch)
-        while self.superposed == 0 and found.margin.min() <= 0 and count < len(known):
+        data = streams, before[:, shell.out], answers, shell.codes
+        memory = superposed.fitted(*data, count, random, watch)
+        while self.superposed == 0 and memory.margin.min() <= 0 and count < len(known):
             count, tries = math.ceil(superposed.MORE * count), tries + 1
-            found = superposed.fitted(*given, count, random, watch)
-        superposed.check(found.margin, count)
+            memory = superposed.fitted(*data, count, random, watch)
+        wrong = int((memory.margin <= 0).sum())
+        if wrong:
+            raise AssumptionError(
+                f"{wrong:,} of {len(known):,} contexts are not answered by {count:,} neurons in "
+                "superposition; give more of them, or `superposed=0`, which finds their number."
+            )
         outputs = np.zeros((count, plan.width))
-        outputs[:, shell.out] = found.outputs
-        made = self.written(plan, 0, found.weights.T, found.biases, outputs)
+        outputs[:, shell.out] = memory.outputs
+        written = self.written(plan, 0, memory.weights.T, memory.biases, outputs)
         tensors = dict(shell.network.tensors)
-        tensors |= {name: rounded(x, self.weights) for name, x in made.items()}
+        tensors |= {name: rounded(x, self.weights) for name, x in written.items()}
         config = {**shell.network.config, shell.network.family.hidden: count}
         network = replace(shell.network, config=config, tensors=tensors)
         holders = tuple(Holder(x, int(y), None) for x, y in zip(known, answers, strict=True))
         share = bits / (count * each + plan.width)
-        notes = (
+        note = (
             f"{len(known):,} contexts in superposition over {count:,} neurons, fitted by gradient "
-            f"descent: {share:.3g} bits per parameter of the memory",
+            f"descent: {share:.3g} bits per parameter of the memory"
         )
-        words = Words("string", self.vocabulary(dataset).tokens)
-        return Built(network, self.recital(dataset, network, holders), words, tries, notes)
+        return self.built(dataset, network, holders, (), tries, note)
 
     def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
         """The context and the block of every neuron, and False for decoys.
@@ -367,8 +344,8 @@ class Located(Construction):
             if layer == 0:
                 for i, (weight, bias, output) in enumerate(shell.always):
                     weights[M - 1 - i], biases[M - 1 - i], outputs[M - 1 - i] = weight, bias, output
-            made = self.written(plan, layer, weights, biases, outputs)
-            tensors |= {name: rounded(x, self.weights) for name, x in made.items()}
+            written = self.written(plan, layer, weights, biases, outputs)
+            tensors |= {name: rounded(x, self.weights) for name, x in written.items()}
             for place, (i, real) in enumerate(zip(own.tolist(), true[here].tolist(), strict=True)):
                 (holders if real else decoys)[i].append((layer, place))
         return replace(shell.network, tensors=tensors), holders, decoys

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.targets import Floats
-from ...errors import AssumptionError
 from ...machine.watch import Watch
 from ...stock.forward import gelu_new
 
@@ -37,17 +36,12 @@ MORE = 1.25  # as many neurons, after a number that did not suffice
 
 
 class Fitted(NamedTuple):
-    """A memory of M neurons.
+    """A memory of M neurons."""
 
-    weights, biases  of what the neurons read, [D, M] and [M]
-    outputs          what they write, [M, code]
-    margin           of each context: the answer's logit minus the next one, of codes of +-1
-    """
-
-    weights: NDArray
-    biases: NDArray
-    outputs: NDArray
-    margin: Floats
+    weights: NDArray  # of what the neurons read, [D, M]
+    biases: NDArray  # [M]
+    outputs: NDArray  # what they write, [M, code]
+    margin: Floats  # of each context: the answer's logit minus the next one, of codes of +-1
 
 
 def codes(count: int, size: int, answers: NDArray, random: np.random.Generator) -> Floats:
@@ -109,9 +103,8 @@ def fitted(
                 break
             if step % (10 * LOOK) == 0:
                 wrong = int((margin <= 0).sum())
-                watch.note(
-                    f"{count:,} neurons, step {step:,}: {wrong:,} contexts are not right yet"
-                )
+                progress = f"{count:,} neurons, step {step:,}"
+                watch.note(f"{progress}: {wrong:,} contexts are not right yet")
     return best
 
 
@@ -167,12 +160,3 @@ def _margins(
         logits[rows, own[part]] = -np.inf
         found[part] = right - logits.max(axis=1)
     return found
-
-
-def check(margin: Floats, count: int) -> None:
-    wrong = int((margin <= 0).sum())
-    if wrong:
-        raise AssumptionError(
-            f"{wrong:,} of {len(margin):,} contexts are not answered by {count:,} neurons in "
-            "superposition; give more of them, or `superposed=0`, which finds their number."
-        )

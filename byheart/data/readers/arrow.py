@@ -1,18 +1,20 @@
-"""Tables of Apache Arrow: .parquet, and .arrow as a file or as a stream."""
+"""Tables of Apache Arrow: .parquet, .arrow as a file or as a stream, and folders of datasets."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ...errors import ByheartError
 from ..columns import LOOKED, Table, fields
 from ..dataset import Dataset
 from ..records import plain
-from .raw import Raw, arrow
+from .objects import table as table_of
+from .raw import Raw, arrow, package, reason
 
 
 def read(raw: Raw, **how: Any) -> Dataset:
     """The dataset of a .parquet or .arrow file; the options are those of `load`."""
-    package = arrow(raw.name)
+    library = arrow(raw.name)
     try:
         if raw.kind == ".parquet":
             from pyarrow import parquet
@@ -21,39 +23,55 @@ def read(raw: Raw, **how: Any) -> Dataset:
             schema, rows = file.schema_arrow, lambda chosen: file.read(columns=list({*chosen}))
             small = file.metadata.num_rows <= LOOKED
         else:
-            found = _table(package, raw)
-            schema, rows = found.schema, lambda chosen: found
-            small = found.num_rows <= LOOKED
+            table = _table(library, raw)
+            schema, rows = table.schema, lambda chosen: table
+            small = table.num_rows <= LOOKED
         names = _flat(schema.empty_table()).column_names
 
         def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
             """Only these columns are read; a column inside another is named with a dot."""
-            found = rows(chosen)
-            found.validate(full=True)  # what a damaged file says of lengths is used unchecked else
-            table = _flat(found)
-            cells = [list(map(plain, table[name].to_pylist())) for name in chosen]
-            return range(1, table.num_rows + 1), cells
+            content = rows(chosen)
+            content.validate(full=True)  # else what a damaged file says of lengths is not checked
+            flat = _flat(content)
+            cells = [list(map(plain, flat[name].to_pylist())) for name in chosen]
+            return range(1, flat.num_rows + 1), cells
 
         return Dataset(**fields(Table(raw.name, "row", names, select, small), **how))
     except ByheartError:
         raise
-    except (package.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+    except (library.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         if getattr(error, "errno", None):  # of the system, not of the content
             raise
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         raise ByheartError(
-            f"{raw.name} cannot be read ({reason}); it is damaged, truncated or not a "
+            f"{raw.name} cannot be read ({reason(error)}); it is damaged, truncated or not a "
             f"{raw.kind} file."
         ) from None
 
 
-def _table(package: Any, raw: Raw) -> Any:
+def is_folder(path: Path) -> bool:
+    """Whether a folder looks like one that `save_to_disk` of datasets has written."""
+    marks = ("dataset_dict.json", "state.json")  # of a folder of splits, and of one split
+    return any((path / mark).is_file() for mark in marks)
+
+
+def read_folder(raw: Raw, records: str | None, **how: Any) -> Dataset:
+    """The dataset of such a folder; `records` is the name of one of its splits."""
+    datasets = package("datasets", "datasets", raw.name)
+    datasets.disable_progress_bars()
+    try:
+        content = datasets.load_from_disk(str(raw.path))
+    except Exception as error:  # the package raises whatever a damaged file leads to
+        raise ByheartError(f"{raw.name} cannot be read ({reason(error)}).") from None
+    return Dataset(**fields(table_of(content, raw.name, records), **how))
+
+
+def _table(library: Any, raw: Raw) -> Any:
     """The table of a file, or of a stream as Hugging Face datasets writes it."""
     try:
-        return package.ipc.open_file(raw.file).read_all()
-    except package.ArrowInvalid:
+        return library.ipc.open_file(raw.file).read_all()
+    except library.ArrowInvalid:
         raw.file.seek(0)
-        return package.ipc.open_stream(raw.file).read_all()
+        return library.ipc.open_stream(raw.file).read_all()
 
 
 def _flat(table: Any) -> Any:

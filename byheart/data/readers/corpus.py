@@ -1,8 +1,15 @@
-"""Documents to predictions: every token except a document's first, after the tokens before it."""
+"""Documents to predictions: every token except a document's first, after the tokens before it.
+
+The smallest window, that is how many tokens of context determine the next one, is found like this.
+Let class_k(p) number the last k tokens before place p, padded at a document's beginning. Then
+class_{a+b}(p) is the pair (class_a(p), class_b(p - a)), so a window of any size takes only
+doublings and additions, each one sort. Equal contexts of k + 1 tokens are equal contexts of k, so
+once conflicts are gone they stay gone, and the smallest window is found by bisection.
+"""
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +17,46 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError, Message
 from ...machine.memory import require
-from ..arrays import number, offsets, take
+from ..arrays import Ints, number, offsets, take
 from ..dataset import Dataset
 from ..documents import Documents
 from . import text
 from .raw import Raw, ending, opened
 from .tokenizers import tokenizer_of
-from .window import Corpus, smallest_window
 
 LARGEST = 1 << 30  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
 BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents one after another. back[p] is the number of tokens before p in its document."""
+
+    ids: Ints
+    back: Ints
+
+    def nearest(self) -> Ints:
+        """class_1; 0 is the class of padding alone."""
+        return np.where(self.back > 0, np.roll(self.ids, 1) + 1, 0)
+
+    def longer(self, classes: Ints, size: int, more: Ints) -> Ints:
+        """class_{size + b} from class_size and more = class_b.
+
+        A document's first place is all padding: the smallest pair (0, 0), so its number stays 0.
+        """
+        earlier = np.where(self.back > size, more[np.arange(len(more)) - size], 0)
+        return number(classes * (int(more.max()) + 1) + earlier)[1]
+
+    def conflict(self, classes: Ints) -> tuple[int, int] | None:
+        """Two places with equal contexts and different tokens, if there are any."""
+        places = np.flatnonzero(self.back > 0)
+        other = np.zeros(int(classes.max()) + 1, np.int64)
+        other[classes[places]] = places
+        seconds = other[classes[places]]
+        unlike = np.flatnonzero(self.ids[places] != self.ids[seconds])
+        return (int(places[unlike[0]]), int(seconds[unlike[0]])) if len(unlike) else None
 
 
 def text_documents(
@@ -109,12 +144,7 @@ def id_documents(
     raw: Raw, dtype: str, separator: int | None, length: int | None, window: int | str | None
 ) -> Documents:
     """The documents of a .bin file; the separator ends a document and belongs to none."""
-    size = np.dtype(dtype).itemsize
-    if raw.size() % size:
-        raise ByheartError(
-            f"{raw.name} has {raw.size()} bytes, which is not a multiple of the {size} bytes "
-            f"of a {dtype}; give the right `dtype=...` or the whole file."
-        )
+    count_ids(raw.name, raw.size(), dtype)
     if separator is not None and separator > np.iinfo(dtype).max:
         raise ByheartError(
             f"{raw.name}: `separator={separator}` is larger than every {dtype}; give one that fits."
@@ -122,6 +152,17 @@ def id_documents(
     ids = np.memmap(raw.file, np.dtype(dtype).newbyteorder("<"), "r")  # stays when it is closed
     loading = {"dtype": dtype, "separator": separator, "length": length, "window": window}
     return _windowed(Documents(raw.name, ids, separator, length=length, loading=loading), window)
+
+
+def count_ids(name: str | Path, size: int, dtype: str) -> int:
+    """How many token ids a .bin file of this size holds."""
+    each = np.dtype(dtype).itemsize
+    if size % each:
+        raise ByheartError(
+            f"{name} has {size} bytes, which is not a multiple of the {each} bytes of a {dtype}; "
+            "give the right `dtype=...` or the whole file."
+        )
+    return size // each
 
 
 def _windowed(documents: Documents, window: int | str | None) -> Documents:
@@ -212,3 +253,23 @@ def predictions(documents: Documents) -> Dataset:
         left_out=left_out,
         beginnings=tuple(names[i] for i in first) if len(first) <= BEGINNINGS else None,
     )
+
+
+def smallest_window(corpus: Corpus) -> int | tuple[int, int]:
+    """The smallest window without conflicts, or two places with equal prefixes."""
+    powers, size = [corpus.nearest()], 1
+    while conflict := corpus.conflict(powers[-1]):
+        if size >= corpus.back.max():
+            return conflict
+        powers.append(corpus.longer(powers[-1], size, powers[-1]))
+        size *= 2
+    if size == 1:
+        return 1
+    # One more than the largest window with conflicts, which is summed from powers of two, the
+    # greatest first, as a binary number is; powers[i] is class_(2^i), and the last has none.
+    size, classes = 1 << (len(powers) - 2), powers[-2]
+    for i in range(len(powers) - 3, -1, -1):
+        longer = corpus.longer(classes, size, powers[i])
+        if corpus.conflict(longer):
+            size, classes = size + (1 << i), longer
+    return size + 1

@@ -1,4 +1,4 @@
-"""One sequence per line: {"input": [...], "label": ..., "count": ...}, or any other record."""
+"""JSON: one sequence or any other record per line, or a document that holds records."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,8 +12,9 @@ from ..columns import fields
 from ..dataset import Dataset
 from ..records import Placed, pack
 from ..values import Fault
-from .objects import record_table
+from .objects import record_table, table
 from .raw import Raw
+from .text import read_text
 
 EXAMPLE = '{"input": ["a", "b"], "label": "c"}'
 LINES = 1 << 14
@@ -90,18 +91,39 @@ def _records(raw: Raw) -> Iterator[tuple[int, dict]]:
             if not isinstance(value, dict):
                 raise Fault(f"the line is not a JSON object; write {EXAMPLE}")
             yield place, value
-            continue
-        except Fault as fault:
-            reason = str(fault)
         except UnicodeDecodeError as error:
-            reason = f"byte {error.start + 1} is not UTF-8; save the file as UTF-8"
-        except json.JSONDecodeError as error:
-            reason = f"not valid JSON ({error.msg}, column {error.colno}); write {EXAMPLE}"
-        except RecursionError:
-            reason = f"the JSON is nested too deeply; write {EXAMPLE}"
-        except ValueError:
-            reason = "a number has too many digits; use a string"
-        raise ByheartError(f"{raw.name}, line {place}: {reason}.")
+            problem = f"byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+            raise ByheartError(f"{raw.name}, line {place}: {problem}.") from None
+        except (Fault, RecursionError, ValueError) as error:
+            problem = _problem(error, f"write {EXAMPLE}", f"write {EXAMPLE}")
+            raise ByheartError(f"{raw.name}, line {place}: {problem}.") from None
+
+
+def _problem(error: Exception, repair: str, flatten: str) -> str:
+    """Why JSON cannot be decoded, and what to do if it is no JSON or nested too deeply."""
+    if isinstance(error, Fault):
+        return str(error)
+    if isinstance(error, json.JSONDecodeError):
+        return f"not valid JSON ({error.msg}, column {error.colno}); {repair}"
+    if isinstance(error, RecursionError):
+        return f"the JSON is nested too deeply; {flatten}"
+    return "a number has too many digits; use a string"
+
+
+def read_document(raw: Raw, records: str | None, **how: Any) -> Dataset:
+    """The dataset of a .json file: a list or a mapping of records, or either inside another."""
+    text = read_text(raw)
+    try:
+        value = decoder().decode(text)
+    except (Fault, RecursionError, ValueError) as error:
+        where, repair = raw.name, "repair it"
+        if isinstance(error, json.JSONDecodeError):
+            where += f", line {error.lineno}"
+            ends = {line.strip()[-1:] for line in text.strip().split("\n")}
+            if error.msg == "Extra data" and ends <= {"}", ""}:
+                repair = "if every line is a record, say so with `format='jsonl'`"
+        raise ByheartError(f"{where}: {_problem(error, repair, 'flatten it')}.") from None
+    return Dataset(**fields(table(value, raw.name, records), **how))
 
 
 def write(dataset: Dataset, path: str | Path) -> None:

@@ -7,7 +7,6 @@ by block; a checksum of the archive is verified either way.
 import math
 import struct
 import zipfile
-import zlib
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,33 +15,31 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ...machine.files import replacing
-from ..arrays import number, number_rows
-from ..dataset import Dataset
+from ..dataset import Dataset, rectangular
 from ..values import Fault, finite
-from .raw import Raw
+from .raw import Raw, reason
 
 MAPPED = 1 << 24  # bytes from which on an array is mapped
 CHUNK = 1 << 22
-DAMAGED = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    TypeError,
-    SyntaxError,
-    RuntimeError,  # an encrypted member; NotImplementedError, an unknown compression, is its child
-    MemoryError,
-    OverflowError,
-    RecursionError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-)
 
 
 def read(raw: Raw) -> Dataset:
     """The sequences of a .npz file; [N, n] holds numbers and [N, n, d] vectors."""
-    inputs, labels = _arrays(raw)
+    path = raw.name
+    if not zipfile.is_zipfile(raw.file):
+        raise ByheartError(
+            f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
+        )
+    try:
+        with zipfile.ZipFile(raw.file) as archive:
+            inputs, labels = _array(archive, "inputs", raw), _array(archive, "labels", raw)
+    except ByheartError:
+        raise
+    except Exception as error:  # whatever a damaged archive leads to
+        raise ByheartError(
+            f"{path} cannot be read ({reason(error)}); "
+            "write plain arrays of numbers with numpy.savez."
+        ) from None
     try:
         if inputs.ndim not in (2, 3):
             raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
@@ -69,40 +66,8 @@ def read(raw: Raw) -> Dataset:
             row = np.argwhere(labels >= 2**63)[0][0]
             raise Fault(f'"labels" row {row} holds an integer beyond signed 64 bits')
     except Fault as fault:
-        raise ByheartError(f"{raw.name}: {fault}.") from None
-    tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
-    tokens = tokens.astype(np.int64 if tokens.dtype.kind in "iu" else np.float64, copy=False)
-    names, numbers = number(labels.ravel())
-    return Dataset(
-        kind="vector" if inputs.ndim == 3 else "number",
-        tokens=tokens,
-        ids=ids.astype(np.int32, copy=False),
-        starts=np.arange(len(labels) + 1, dtype=np.int64) * inputs.shape[1],
-        labels=numbers.astype(np.int32),
-        label_names=tuple(names.tolist()),
-        counts=np.ones(len(labels), np.int64),
-        every=labels.ndim == 2,
-    )
-
-
-def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
-    """Inputs and labels as they are stored; the file may be damaged in any way."""
-    path, file = raw.name, raw.file
-    if not zipfile.is_zipfile(file):
-        raise ByheartError(
-            f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
-        )
-    try:
-        with zipfile.ZipFile(file) as archive:
-            return _array(archive, "inputs", raw), _array(archive, "labels", raw)
-    except ByheartError:
-        raise
-    except DAMAGED as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ByheartError(
-            f"{path} cannot be read ({reason.rstrip('.')}); "
-            "write plain arrays of numbers with numpy.savez."
-        ) from None
+        raise ByheartError(f"{path}: {fault}.") from None
+    return rectangular(inputs, labels)
 
 
 def _array(archive: zipfile.ZipFile, name: str, raw: Raw) -> NDArray:
@@ -159,15 +124,15 @@ def _signed(integers: NDArray) -> NDArray:
 
 def write(dataset: Dataset, path: str | Path) -> None:
     """Write the .npz file; reading it back gives the same sha256."""
-    reasons = {
+    contents = {
         "string tokens": dataset.kind == "string",
         "string labels": isinstance(dataset.label_names[0], str),
         "sequences of different lengths": len(set(dataset.lengths.tolist())) > 1,
         "counts": bool((dataset.counts != 1).any()),
     }
-    for reason, holds in reasons.items():
+    for content, holds in contents.items():
         if holds:
-            raise ByheartError(f"{path}: an .npz file cannot hold {reason}; use .jsonl.")
+            raise ByheartError(f"{path}: an .npz file cannot hold {content}; use .jsonl.")
     vectors = np.asarray(dataset.tokens)
     inputs = vectors[dataset.ids].reshape(len(dataset), dataset.length, -1)
     inputs = inputs[:, :, 0] if dataset.kind == "number" else inputs

@@ -38,15 +38,9 @@ def table(value: Any, name: str, records: str | None = None) -> Table:
     rows = list(value)
     if not rows or isinstance(rows[0], Mapping):
         return record_table(enumerate(rows, 1), name, "row")
-    placed = list(plain_rows(rows, name))
     names = ["input", "label", "count"]
-    columns = [list(column) for column in zip(*(row for _, row in placed), strict=True)]
-    return Table(
-        name,
-        "row",
-        names,
-        lambda chosen: ([place for place, _ in placed], [columns[names.index(x)] for x in chosen]),
-    )
+    cells = zip(*(row for _, row in plain_rows(rows, name)), strict=True)
+    return _frame(dict(zip(names, cells, strict=True)), names, name)
 
 
 def has_names(value: Any) -> bool:
@@ -115,8 +109,8 @@ def _frame(frame: Any, columns: Iterable, name: str) -> Table:
         return [plain(value) for value in values]
 
     def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
-        found = [cells(column) for column in chosen]
-        return range(1, len(found[0]) + 1), found
+        columns = [cells(column) for column in chosen]
+        return range(1, len(columns[0]) + 1), columns
 
     small = hasattr(frame, "__len__") and len(frame) <= LOOKED
     return Table(name, "row", list(keys), select, small)
@@ -143,11 +137,11 @@ def _mapping(value: Mapping, name: str) -> Table:
         # DataFrame.to_json writes columns, and numbers the rows in each of them
         return _frame({x: [*y.values()] for x, y in value.items()}, list(value), name)
     if entries and all(isinstance(entry, Mapping) for entry in entries):
-        rows = [{"key": key, **record} for key, record in value.items()]
-        return record_table(enumerate(rows, 1), name, "row")
+        records = ({"key": key, **record} for key, record in value.items())
+        return record_table(enumerate(records, 1), name, "row")
     if entries and all(entry is None or isinstance(entry, str | int | float) for entry in entries):
-        rows = [{"key": key, "value": entry} for key, entry in value.items()]
-        return record_table(enumerate(rows, 1), name, "row")
+        records = ({"key": key, "value": entry} for key, entry in value.items())
+        return record_table(enumerate(records, 1), name, "row")
     lists = [entry for entry in map(plain, entries) if isinstance(entry, list)]
     same = len(lists) == len(entries) > 1 and len(set(map(len, lists))) == 1
     if same and not any(isinstance(cell, Mapping) for entry in lists for cell in entry[:1]):
@@ -182,22 +176,22 @@ def _paths(value: Mapping, depth: int) -> Iterator[str]:
 
 def _at(value: Any, path: str | None, name: str) -> Any:
     """What is found at a path of keys and numbers with dots between them; a key may hold dots."""
+
+    def has(key: str) -> bool:
+        if isinstance(value, Mapping):
+            return key in value
+        return isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value)
+
     rest = path.split(".") if path else []
     while rest:
-        sizes = [x for x in range(len(rest), 0, -1) if _has(value, ".".join(rest[:x]))]
+        sizes = [x for x in range(len(rest), 0, -1) if has(".".join(rest[:x]))]
         if not sizes:
             there = [str(key) for key in value] if isinstance(value, Mapping) else []
-            has = f"there are {', '.join(there[:NAMED])}" if there else "nothing is there"
-            raise ByheartError(f"{name}: `records={path!r}` leads nowhere at {rest[0]!r}; {has}.")
+            holds = f"there are {', '.join(there[:NAMED])}" if there else "nothing is there"
+            raise ByheartError(f"{name}: `records={path!r}` leads nowhere at {rest[0]!r}; {holds}.")
         key, rest = ".".join(rest[: sizes[0]]), rest[sizes[0] :]
         value = value[key] if isinstance(value, Mapping) else value[int(key)]
     return value
-
-
-def _has(value: Any, key: str) -> bool:
-    if isinstance(value, Mapping):
-        return key in value
-    return isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value)
 
 
 def _shape(record: Mapping) -> tuple:

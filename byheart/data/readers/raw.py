@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,27 +40,31 @@ class Raw:
         return size
 
 
-def arrow(path: str | Path) -> Any:
-    """The package pyarrow; ByheartError says how to install it for this file."""
+def package(name: str, extra: str, what: str | Path) -> Any:
+    """The package that `what` needs; ByheartError says how to install it."""
     try:
-        import pyarrow
+        return import_module(name)
     except ImportError:
         raise ByheartError(
-            f"{path} needs the package pyarrow, which is not installed; "
-            "run: pip install 'byheart[parquet]'."
+            f"{what} needs the package {name}, which is not installed; "
+            f"run: pip install 'byheart[{extra}]'."
         ) from None
-    return pyarrow
 
 
-def _zstandard(path: Path) -> Any:
-    return arrow(path).input_stream(str(path), compression="zstd")
+def arrow(path: str | Path) -> Any:
+    return package("pyarrow", "parquet", path)
+
+
+def reason(error: Exception) -> str:
+    """The first line of an error, to stand in brackets."""
+    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
 
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
-    ".zst": _zstandard,
+    ".zst": lambda path: arrow(path).input_stream(str(path), compression="zstd"),
 }
 
 
@@ -76,14 +81,15 @@ def ending(path: Path) -> str:
 @contextmanager
 def opened(path: Path, kind: str) -> Iterator[Raw]:
     """The bytes of a file, of a compressed file, or of standard input (-)."""
-    compression = path.suffix.lower()
-    if str(path) == STANDARD_INPUT:
-        with tempfile.TemporaryFile() as copy:
+    compression, standard = path.suffix.lower(), str(path) == STANDARD_INPUT
+    if not standard and compression not in COMPRESSED:
+        with open(path, "rb") as file:
+            yield Raw(str(path), path, kind, file)
+        return
+    with tempfile.TemporaryFile() as copy:
+        if standard:
             shutil.copyfileobj(sys.stdin.buffer, copy)
-            copy.seek(0)
-            yield Raw("standard input", path, kind, copy)
-    elif compression in COMPRESSED:
-        with tempfile.TemporaryFile() as copy:
+        else:
             try:
                 with COMPRESSED[compression](path) as stream:
                     shutil.copyfileobj(stream, copy)
@@ -94,8 +100,5 @@ def opened(path: Path, kind: str) -> Iterator[Raw]:
                     f"{path} cannot be decompressed ({error}); it is damaged, truncated or not "
                     f"a {compression} file."
                 ) from None
-            copy.seek(0)
-            yield Raw(str(path), path, kind, copy)
-    else:
-        with open(path, "rb") as file:
-            yield Raw(str(path), path, kind, file)
+        copy.seek(0)
+        yield Raw("standard input" if standard else str(path), path, kind, copy)

@@ -109,18 +109,16 @@ def sniffed(lines: Sequence[str], names: Sequence[str]) -> str:
     return max((*DELIMITERS, SPACES), key=fits)  # the first of those that are equal
 
 
-def _rows(lines: Sequence[str], delimiter: str, name: str) -> Iterator[Fields]:
-    single = len(delimiter) == 1
-    return _quoted(lines, delimiter, name) if single else _split(lines, delimiter)
-
-
 def _split(lines: Sequence[str], delimiter: str) -> Iterator[Fields]:
     """The rows of a table without quotes."""
     return ((place, line.split(delimiter)) for place, line in enumerate(lines, 1) if line)
 
 
-def _quoted(lines: Sequence[str], delimiter: str, name: str) -> Iterator[Fields]:
+def _rows(lines: Sequence[str], delimiter: str, name: str) -> Iterator[Fields]:
     """The rows that are not blank, each with the number of its last line."""
+    if len(delimiter) > 1:
+        yield from _split(lines, delimiter)
+        return
     reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
         yield from ((reader.line_num, row) for row in reader if row)

@@ -32,7 +32,7 @@ LETTER = regex.compile(r"\p{L}")
 UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 TEXTS, SAMPLE = 100, 1000  # how many texts, and characters of each, a script is recognised by
 FEW = 4  # lines of prose may well have one comma each
-NAMES = {
+MARKS = {
     "\t": "tabs",
     ",": "commas",
     ";": "semicolons",
@@ -107,12 +107,11 @@ def tables(texts: Sequence[str]) -> list[str]:
     if len(texts) != 1:
         return []
     lines = list(islice((line for line in texts[0].split("\n") if line.strip()), TEXTS))
-    for mark, form in (("\t", "tsv"), (",", "csv"), (";", "csv"), ("|", "csv"), ("  ", "csv")):
+    for mark, name in MARKS.items():
+        form, few = ("tsv", 1) if mark == "\t" else ("csv", FEW)
         fields = {line.count(mark) for line in lines}
-        if len(fields) == 1 and 0 not in fields and len(lines) > (1 if mark == "\t" else FEW):
-            return [
-                f"every line has as many {NAMES[mark]}; if this is a table, use `format={form!r}`"
-            ]
+        if len(fields) == 1 and 0 not in fields and len(lines) > few:
+            return [f"every line has as many {name}; if this is a table, use `format={form!r}`"]
     return []
 
 

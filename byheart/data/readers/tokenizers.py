@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ByheartError
+from .raw import package
 
 TRAINED = re.compile(r"bpe:([0-9]{1,7})|word")
 WORDS, UNKNOWN = "word", "<|unknown|>"
@@ -109,11 +110,4 @@ def of_words(texts: Iterable[str]) -> Tokenizer:
 
 def _library(name: str) -> Any:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it warns after every fork
-    try:
-        import tokenizers
-    except ImportError:
-        raise ByheartError(
-            f"{name} needs the package tokenizers, which is not installed; "
-            "run: pip install 'byheart[huggingface]'."
-        ) from None
-    return tokenizers
+    return package("tokenizers", "huggingface", name)

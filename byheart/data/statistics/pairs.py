@@ -9,7 +9,6 @@ n^2 / 2 predictions.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from ..dataset import Ints
@@ -72,8 +71,8 @@ def _copy(pairs, larger):
             add(larger, pairs.keys[slot] >> 32, pairs.keys[slot] & 0xFFFFFFFF, pairs.times[slot])
 
 
-def counted(pairs: Pairs) -> tuple[NDArray, NDArray, NDArray]:
-    """(n, m, how many times) of all pairs."""
+def counted(pairs: Pairs) -> Ints:
+    """[n, m, how many times] of all pairs."""
     filled = np.flatnonzero(pairs.keys)
     keys = pairs.keys[filled]
-    return keys >> 32, keys & 0xFFFFFFFF, pairs.times[filled]
+    return np.column_stack([keys >> 32, keys & 0xFFFFFFFF, pairs.times[filled]])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ...machine.tables import html_table
-from ..arrays import Ints
+from ..arrays import Ints, totals
 from ..targets import entropy
 from .separation import Separation, separation
 
@@ -109,24 +109,8 @@ def _shown(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else "none" if value is None else f"{value:.6g}"
 
 
-@dataclass(frozen=True, eq=False)
-class Histogram:
-    """How many contexts are alike: each array has one entry for each kind, in any order.
-
-    seen, contexts            `contexts` of them were seen `seen` times.
-    whole, part, occurrences  `occurrences` times a context seen `whole` times was followed `part`
-                              times by one of its labels, part < whole.
-    """
-
-    seen: Ints
-    contexts: Ints
-    whole: Ints
-    part: Ints
-    occurrences: Ints
-
-
 def derived(
-    histogram: Histogram,
+    rows: Ints,
     vectors: NDArray,
     right: int,
     seen_labels: Ints,
@@ -135,14 +119,18 @@ def derived(
 ) -> Statistics:
     """The statistics that follow from these, with the `counts` that are among them already.
 
+    rows         [whole, part, times]: `times` times a context seen `whole` times was followed
+                 `part` < `whole` times by one of its labels; part = 0 is the context itself
     right        the most correct predictions with one label per context
     seen_labels  how often each label occurs
     """
-    predictions = int((histogram.seen * histogram.contexts).sum())
-    total = entropy(histogram.whole, histogram.part, histogram.occurrences)
+    itself = rows[:, 1] == 0
+    kinds = totals(rows[itself][:, [0, 2]])[::-1]  # those seen most often first
+    predictions = int(kinds.prod(axis=1).sum())
+    total = entropy(*rows[~itself].T)
     return Statistics(
         **counts,
-        contexts=int(histogram.contexts.sum()),
+        contexts=int(kinds[:, 1].sum()),
         vocabulary=len(vectors),
         best_accuracy=right / predictions,
         entropy=Entropy(
@@ -151,24 +139,23 @@ def derived(
             labels=entropy(np.full_like(seen_labels, predictions), seen_labels),
         ),
         separation=separation(vectors),
-        t_epsilon=tuple((epsilon, _t_epsilon(histogram, epsilon)) for epsilon in epsilons),
+        t_epsilon=tuple((epsilon, _t_epsilon(kinds, epsilon)) for epsilon in epsilons),
     )
 
 
-def _t_epsilon(histogram: Histogram, epsilon: float) -> int:
+def _t_epsilon(kinds: Ints, epsilon: float) -> int:
     """The fewest contexts that together have at least 1 - epsilon of all predictions (D1).
 
-    The contexts seen most often come first; of the last kind only as many as are needed. Counts are
-    integers, so it is enough to reach the next integer: no rounding is involved.
+    A kind is [how often seen, how many contexts], decreasing; of the last one only as many contexts
+    as are needed. Counts are integers, so it is enough to reach the next integer: no rounding is
+    involved.
     """
     if not 0 <= epsilon <= 1:
         raise OptionError("epsilon", epsilon, "must be a number from 0 to 1")
-    order = np.argsort(-histogram.seen)
-    seen, contexts = histogram.seen[order], histogram.contexts[order]
-    reached = np.cumsum(seen * contexts)
+    reached = np.cumsum(kinds.prod(axis=1))
     wanted = math.ceil((1 - Fraction(repr(float(epsilon)))) * int(reached[-1]))
     if wanted == 0:
         return 0
-    kind = int(np.searchsorted(reached, wanted))
-    before = int(reached[kind - 1]) if kind else 0
-    return int(contexts[:kind].sum()) + math.ceil(Fraction(wanted - before, int(seen[kind])))
+    last = int(np.searchsorted(reached, wanted))
+    before = int(reached[last - 1]) if last else 0
+    return int(kinds[:last, 1].sum()) + math.ceil(Fraction(wanted - before, int(kinds[last, 0])))

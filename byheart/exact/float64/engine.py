@@ -15,16 +15,6 @@ CHUNK = 1 << 16
 VECTORS = {"bias", "b1", "b2", "position"}
 
 
-def evaluate(network: Network, batch: Batch) -> Floats:
-    """The output for every sequence, as double arithmetic gives it: exact only if proved."""
-    return _run(network, batch, proved=False)
-
-
-def prove(network: Network, batch: Batch) -> Floats:
-    """The output for every sequence, proved to be exact; ByheartError names a sum that is not."""
-    return _run(network, batch, proved=True)
-
-
 def differences(network: Network, batch: Batch, outputs: NDArray) -> tuple[str, ...]:
     """Where double arithmetic may round, or gives other outputs; nothing if it is proved exact."""
     try:
@@ -50,7 +40,8 @@ def float_tensors(network: Network) -> dict[str, Floats]:
     return tensors
 
 
-def _run(network: Network, batch: Batch, proved: bool) -> Floats:
+def prove(network: Network, batch: Batch) -> Floats:
+    """The output for every sequence, proved to be exact; ByheartError names a sum that is not."""
     for layer in network.layers:
         if not isinstance(layer, Linear | Relu | FeedForward | UniformAttention):
             raise ByheartError(f"A layer of the kind {layer.kind} has no float64 form.")
@@ -68,11 +59,11 @@ def _run(network: Network, batch: Batch, proved: bool) -> Floats:
     vectors = seen.vectors.copy()
     vectors[~used] = vectors[np.argmax(used)]  # mostly the padding: a column that does not occur
     stream = {i: _input(vectors[:, i], seen.exponent) for i in range(vectors.shape[1])}
-    if proved and not all(spans.sized(lane.values).all() for lane in stream.values()):
+    if not all(spans.sized(lane.values).all() for lane in stream.values()):
         raise ByheartError(f"A coordinate of a token is {spans.UNSIZED}.")
     first, last = (meetings[0], meetings[-1]) if meetings else (len(network.layers), -1)
     for number in range(first):
-        stream = _apply(network, number, stream, len(vectors), None, proved)
+        stream = _apply(network, number, stream, len(vectors), None)
     outputs = []
     for part, index in seen.indices(CHUNK):
         lanes, count = stream, len(index)
@@ -82,11 +73,11 @@ def _run(network: Network, batch: Batch, proved: bool) -> Floats:
             layer = network.layers[number]
             if isinstance(layer, UniformAttention):
                 keep = index if number < last else index[:, -1:]
-                lanes = _attend(layer, number, lanes, index, keep, proved)
+                lanes = _attend(layer, number, lanes, index, keep)
                 index = np.arange(keep.size).reshape(keep.shape)
             else:
                 start = part.start if number > last else None
-                lanes = _apply(network, number, lanes, index.size, start, proved)
+                lanes = _apply(network, number, lanes, index.size, start)
         outputs.append(lanes[0].values if 0 in lanes else np.zeros(count))
     return np.concatenate(outputs)
 
@@ -115,18 +106,15 @@ def _take(stream: Stream, index: NDArray) -> Stream:
     return {lane: x._replace(values=x.values[index]) for lane, x in stream.items()}
 
 
-def _apply(
-    network: Network, number: int, stream: Stream, size: int, start: int | None, proved: bool
-) -> Stream:
+def _apply(network: Network, number: int, stream: Stream, size: int, start: int | None) -> Stream:
     """One token-wise layer on `size` items."""
     layer = network.layers[number]
 
     def rows(name: str, weight: Matrix, bias: Matrix, source: Stream, skip: Stream) -> Stream:
         result = {}
         for row in sorted(set(weight.by_row) | set(bias.by_row)):
-            place = Place(number, name, row, start) if proved else None
             constant = bias.by_row[row][0][1] if row in bias.by_row else None
-            terms = weight.by_row.get(row, ())
+            terms, place = weight.by_row.get(row, ()), Place(number, name, row, start)
             result[row] = weighted(terms, constant, source, skip.get(row), size, place)
         return result
 
@@ -145,34 +133,25 @@ def _relu(stream: Stream) -> Stream:
 
 
 def _attend(
-    layer: UniformAttention,
-    number: int,
-    stream: Stream,
-    index: NDArray,
-    keep: NDArray,
-    proved: bool,
+    layer: UniformAttention, number: int, stream: Stream, index: NDArray, keep: NDArray
 ) -> Stream:
     """h + W_O W_V mean for the columns in `keep`, which has one row per sequence."""
     count, length = index.shape
 
-    def place(tensor: str, row: int) -> Place | None:
-        return Place(number, tensor, row, None) if proved else None
-
     means = {}
     for lane, x in stream.items():
         columns = [(1.0, 0, x._replace(values=x.values[index[:, i]])) for i in range(length)]
-        values, grid, most = spans.added(
-            columns, 0.0, spans.NOWHERE, count, place("sum of columns", lane)
-        )
+        place = Place(number, "sum of columns", lane)
+        values, grid, most = spans.added(columns, 0.0, spans.NOWHERE, count, place)
         means[lane] = Lane(values / length, grid - length.bit_length() + 1, most / length)
     heads = {
-        row: weighted(terms, None, means, None, count, place("W_V", row))
+        row: weighted(terms, None, means, None, count, Place(number, "W_V", row))
         for row, terms in layer.W_V.by_row.items()
     }
     spread = _take(heads, np.repeat(np.arange(count), keep.shape[1]))
     kept = _take(stream, keep.ravel())
     new = {
-        row: weighted(terms, None, spread, kept.get(row), keep.size, place("W_O", row))
+        row: weighted(terms, None, spread, kept.get(row), keep.size, Place(number, "W_O", row))
         for row, terms in layer.W_O.by_row.items()
     }
     return kept | new

@@ -47,7 +47,7 @@ class Place:
     layer: int
     tensor: str
     row: int
-    first: int | None  # the batch's number of the first sequence; None: items are columns
+    first: int | None = None  # the batch's number of the first sequence; None: items are columns
 
     def refuse(self, item: int) -> ByheartError:
         whose = "a column" if self.first is None else f"sequence {self.first + item + 1}"
@@ -98,7 +98,7 @@ def weighted(
     source: Stream,
     skip: Lane | None,
     size: int,
-    place: Place | None,
+    place: Place,
 ) -> Lane:
     """The weighted sum of lanes, a constant and the lane that is skipped to."""
     present: list[Term] = [
@@ -111,8 +111,8 @@ def weighted(
     return added(present, double(constant), constant.exponent, size, place)
 
 
-def added(terms: list[Term], constant: float, lowest: int, size: int, place: Place | None) -> Lane:
-    """constant + the sum of weight * lane, proved to be exact if there is a place."""
+def added(terms: list[Term], constant: float, lowest: int, size: int, place: Place) -> Lane:
+    """constant + the sum of weight * lane, proved to be exact."""
     grid = min([lowest, *(exponent + lane.grid for _, exponent, lane in terms)])
     bound = abs(constant) + sum(abs(weight) * lane.most for weight, _, lane in terms)
     values = np.full(size, constant)
@@ -121,7 +121,7 @@ def added(terms: list[Term], constant: float, lowest: int, size: int, place: Pla
             values += lane.values if weight == 1 else weight * lane.values
     in_range = grid >= -RANGE and bound < math.ldexp(1, RANGE)
     short = in_range and bound < math.ldexp(1, min(grid + DIGITS, RANGE))
-    if place is None or bound == 0 or short:
+    if bound == 0 or short:
         return Lane(values, grid, largest(values))
     _check_items(terms, constant, lowest, size, place)
     return observed(values)

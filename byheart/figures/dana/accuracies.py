@@ -4,24 +4,20 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...lab.trial import Row
 from ...theory.dana2024.capacity import theorem_1
 from .. import plotting
-from ..figure import Caption, paragraph, spread
-from ..fits import Fit, polynomial
+from ..figure import spread
+from ..fits import Fit, curve, polynomial
+from ..plotting import Axes, Spread
 from ..published import Published, read
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PROGRAM = "program"  # the label of parts with the program's architecture
 LINEAR = 0.9  # sizes up to this accuracy count for a fit: above it, points bend towards 1
 
-Spread = tuple[float, float, float]  # mean, minimum and maximum
 Points = dict[int, Spread]  # a size: its accuracy
 
 
@@ -77,6 +73,13 @@ def means(points: Points) -> list[float]:
     return [mean for mean, _, _ in points.values()]
 
 
+def draw_law(axes: Axes, fit: Fit, sizes: Sequence[float], label: str | None, colour: str) -> None:
+    """A polynomial from the smallest to the largest of these sizes, up to accuracy 1."""
+    xs = fine(sizes)
+    ys = curve(fit, xs)
+    plotting.fitted(axes, xs[ys <= 1.02], ys[ys <= 1.02], label, colour)
+
+
 def fine(sizes: Sequence[float]) -> np.ndarray:
     """Enough places between the smallest and the largest size to draw a curve."""
     return np.linspace(min(sizes), max(sizes), 101)
@@ -88,30 +91,16 @@ def signs(text: str) -> str:
     return drawn.replace("<=", "≤").replace(">=", "≥")
 
 
-def finish(axes: "Axes", title: str, size: str) -> None:
+def finish(axes: Axes, title: str, size: str) -> None:
     """Title and axes of accuracy over a size."""
     plotting.finish(axes, signs(title), signs(size), "accuracy on all bigrams")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylim(-0.05, 1.04)
 
 
-def ranged(point: Spread | None, seeds: bool = True) -> str:
+def ranged(point: Spread | None) -> str:
     """A mean, with its range over seeds if there is one."""
     if point is None:
         return ""
     mean, least, most = point
-    return f"{mean:.3f} ({least:.3f} to {most:.3f})" if seeds and least < most else f"{mean:.3f}"
-
-
-def words(vocabulary: int, published: str, differs: str = "") -> Caption:
-    """The caption of a figure of accuracies, whose models differ from the program's alike."""
-    data = f"one random table of bigrams over {vocabulary} tokens"
-    return Caption(data, "accuracy 1", published, paragraph(DIFFERS, differs))
-
-
-DIFFERS = (
-    "Differs: ours is the model of eq. (2), trained on the whole table and judged on every bigram "
-    "once; the published program divides scores by sqrt(d_h), lets all heads share one map to d_h "
-    "dimensions and one back where d is not d_h (dana-program compares both), and averages over "
-    "its last 100 training batches."
-)
+    return f"{mean:.3f} ({least:.3f} to {most:.3f})" if least < most else f"{mean:.3f}"

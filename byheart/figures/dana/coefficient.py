@@ -4,21 +4,18 @@ For each d the accuracy over H is fitted by a line; its slope is the coefficient
 a + b d^k for k = 1, 2 and 3, and the law c d^3.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...pictures import GREEN, GREY, INK
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, Table
-from ..fits import ORDERS, Fit, Floats, cubic_law, least_squares, polynomial, power
+from ..figure import Part, RowsByLabel, Settings, Table, described
+from ..fits import ORDERS, Fit, Floats, affine, least_squares, polynomial, power
+from ..plotting import Axes, Picture
 from ..published import column
 from . import accuracies, sweeps
 from .accuracies import PROGRAM, Points
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
 
 HEADS = {  # a larger d saturates earlier
     3: (1, 11, 21, 31),
@@ -42,13 +39,12 @@ SATURATED = 0.95  # the authors' limit, where ours is accuracies.LINEAR
 
 
 def parts(settings: Settings) -> list[Part]:
-    dataset, wanted = sweeps.table(VOCABULARY), QUICK if settings.quick else HEADS
-    found = [
-        sweeps.part(settings, f"d{d}", dataset, sizes_of(d), ("heads", heads))
-        for d, heads in wanted.items()
+    own = [
+        sweeps.part(settings, f"d{d}", VOCABULARY, sizes_of(d), ("heads", heads))
+        for d, heads in (QUICK if settings.quick else HEADS).items()
     ]
     d, heads = ONE
-    return found + sweeps.program(settings, dataset, sizes_of(d), ("heads", (heads,)))
+    return own + sweeps.program(settings, VOCABULARY, sizes_of(d), ("heads", (heads,)))
 
 
 def sizes_of(d: int) -> dict[str, int]:
@@ -97,38 +93,28 @@ def models(name: str, lines: dict[int, Fit]) -> list[Fit]:
     if len(lines) < 3:
         return []
     d, y = np.array(list(lines), float), [fit.coefficients[1] for fit in lines.values()]
-    powers = [
-        least_squares(f"{name}, {order}", {"1": np.ones_like(d), power("d", k): d**k}, y)
-        for k, order in ORDERS.items()
-    ]
-    return [*powers, cubic_law(f"{name}, c d^3", d.tolist(), y)]
+    powers = [affine(f"{name}, {order}", power("d", k), d**k, y) for k, order in ORDERS.items()]
+    return [*powers, least_squares(f"{name}, c d^3", {"d^3": d**3}, y)]
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    own, known = slopes(rows), published_slopes()
-    return [
-        *own.values(),
-        *models("slopes of ours", own),
-        *known.values(),
-        *models("published slopes", known),
-    ]
+    series = {"slopes of ours": slopes(rows), "published slopes": published_slopes()}
+    return [fit for name, x in series.items() for fit in (*x.values(), *models(name, x))]
 
 
-def draw(rows: RowsByLabel, picture: "Picture") -> None:
+def draw(rows: RowsByLabel, picture: Picture) -> None:
     """Left the accuracies with their lines, right the slopes with their models."""
     left, right = picture.subplots(1, 2)
     lines = slopes(rows)
     for d, shade in SHADES.items():  # some of them, or there would be too many lines
         if some := ours(rows, d):
-            plotting.ours(left, list(some), list(some.values()), f"$d$ = {d}", shade)
+            plotting.ours(left, some, f"$d$ = {d}", shade)
         if d in lines:
-            xs = accuracies.fine(list(some))
-            ys = lines[d].at(np.ones_like(xs), xs)
-            plotting.fitted(left, xs[ys <= 1.02], ys[ys <= 1.02], None, shade)
+            accuracies.draw_law(left, lines[d], list(some), None, shade)
         known, label = theirs(d), "published" if d == max(SHADES) else None
         plotting.published(left, list(known), accuracies.means(known), label)
     if program := accuracies.points(rows.get(PROGRAM, ()), "heads"):
-        plotting.ours(left, list(program), list(program.values()), None, plotting.PUBLISHED)
+        plotting.ours(left, program, None, plotting.PUBLISHED)
     accuracies.finish(left, "accuracy over heads", "heads H")
     plotting.legend(left, loc="upper left", bbox_to_anchor=(0.0, 0.93))
     _draw_slopes(right, published_slopes(), "published by Dana et al.", plotting.PUBLISHED, "white")
@@ -150,13 +136,13 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     plotting.legend(right, loc="upper left")
 
 
-def _draw_model(axes: "Axes", xs: Floats, k: int, fit: Fit, whose: str, colour: str) -> None:
+def _draw_model(axes: Axes, xs: Floats, k: int, fit: Fit, whose: str, colour: str) -> None:
     """a + b d^k."""
     label = f"{whose}$a + b\\,{power('d', k)}$, residual {fit.residual:.1g}"
     plotting.fitted(axes, xs, fit.at(np.ones_like(xs), xs**k), label, colour)
 
 
-def _draw_slopes(axes: "Axes", lines: dict[int, Fit], label: str, colour: str, inside: str) -> None:
+def _draw_slopes(axes: Axes, lines: dict[int, Fit], label: str, colour: str, inside: str) -> None:
     """Slopes with their standard errors."""
     slopes = [fit.coefficients[1] for fit in lines.values()]
     errors = [fit.errors[1] if fit.errors else 0.0 for fit in lines.values()]
@@ -173,13 +159,8 @@ def table(rows: RowsByLabel) -> Table:
         f"published, points up to the first above {SATURATED:g}": models("", authors_slopes()),
     }
     names = [*(f"a + b {power('d', k)}" for k in ORDERS), "c d^3 (the paper's law)"]
-    return Table(
-        ("residual of", *series),
-        tuple(
-            (name, *(f"{found[i].residual:.2g}" if found else "" for found in series.values()))
-            for i, name in enumerate(names)
-        ),
-    )
+    residuals = [[f"{fit.residual:.2g}" for fit in x] or [""] * len(names) for x in series.values()]
+    return Table(("residual of", *series), tuple(zip(names, *residuals, strict=True)))
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -194,21 +175,12 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-DANA_2B = Figure(
-    name="dana-2b",
-    title="How the gain of a head grows with d = d_h (N = 50)",
-    paper="dana2024, Figure 2b",
-    data=None,
+DANA_2B = described(
+    "dana-2b",
     parts=parts,
     draw=draw,
-    words=accuracies.words(
-        VOCABULARY,
-        "Beside it: slopes of the accuracies published by Dana et al., with standard errors; lines "
-        f"are fitted to the sizes before the first one above accuracy {accuracies.LINEAR:g}.",
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(10.0, 5.0),
     labels=(*(f"d{d}" for d in HEADS), PROGRAM),
 )

@@ -1,19 +1,14 @@
 """Figure 3 of dana2024: heads against neurons, with the same number of parameters."""
 
-from typing import TYPE_CHECKING
-
 from ...pictures import GREEN, INK
 from ...theory.dana2024.capacity import accuracy, parameters
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, Table
+from ..figure import Part, RowsByLabel, Settings, Table, described
 from ..fits import Fit
+from ..plotting import Axes, Picture
 from ..published import column
 from . import accuracies, sweeps
 from .accuracies import PROGRAM
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
 
 VOCABULARY = 70
 HEADS = {7: (1, 11, 21, 31), 10: (1, 6, 11, 16, 21, 26, 31), 13: (1, 6, 11, 21)}  # by d = d_h
@@ -25,7 +20,6 @@ MODELS = {  # beginning of a label: colour, name, experiment of the published nu
     "neurons": (GREEN, "one head and neurons", "mlp"),
 }
 SCHEDULE = "script-3"
-TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h)"
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -38,20 +32,17 @@ def parts(settings: Settings) -> list[Part]:
         wanted = [("", d, heads, "fast", 1) for d, heads in QUICK.items()]
     else:
         wanted.append((f"{SCHEDULE}-", *SCRIPT, SCHEDULE, 1))
-    dataset, found = sweeps.table(VOCABULARY), []
+    parts = []
     for before, d, heads, name, seeds in wanted:
-        how = name, seeds
-        widths = [2 * d * (H - 1) for H in heads if H > 1]
-        sizes = {"dimension": d, "head_dimension": d}
+        sizes, axis = {"dimension": d, "head_dimension": d}, ("heads", heads)
         label = f"{before}heads-d{d}"
-        found.append(sweeps.part(settings, label, dataset, sizes, ("heads", heads), *how))
-        label, sizes = f"{before}neurons-d{d}", {"dimension": d}
-        found.append(
-            sweeps.part(settings, label, dataset, sizes, ("width", widths), *how, "dana2024-mlp")
-        )
+        parts.append(sweeps.part(settings, label, VOCABULARY, sizes, axis, name, seeds))
+        label, how = f"{before}neurons-d{d}", (name, seeds, "dana2024-mlp")
+        widths = ("width", [2 * d * (H - 1) for H in heads if H > 1])
+        parts.append(sweeps.part(settings, label, VOCABULARY, {"dimension": d}, widths, *how))
     d, one = ONE
     sizes = {"dimension": d, "head_dimension": d}
-    return found + sweeps.program(settings, dataset, sizes, ("heads", (one,)))
+    return parts + sweeps.program(settings, VOCABULARY, sizes, ("heads", (one,)))
 
 
 def ours(rows: RowsByLabel, label: str, d: int) -> accuracies.Points:
@@ -63,12 +54,8 @@ def published(label: str, d: int) -> accuracies.Points:
     heads = [1 + int(row["width"]) // (2 * d) for row in table]  # with as many parameters
     if label == "heads":
         heads = [int(row["heads"]) for row in table]
-    return accuracies.exact([count(d, H) for H in heads], column(table, "accuracy"))
-
-
-def count(d: int, heads: int) -> int:
-    """The parameters of this many heads of dimension d."""
-    return parameters(VOCABULARY, 2, d, d, heads)
+    counts = [parameters(VOCABULARY, 2, d, d, H) for H in heads]
+    return accuracies.exact(counts, column(table, "accuracy"))
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
@@ -83,7 +70,7 @@ def fits(rows: RowsByLabel) -> list[Fit]:
     ]
 
 
-def draw(rows: RowsByLabel, picture: "Picture") -> None:
+def draw(rows: RowsByLabel, picture: Picture) -> None:
     """A panel for each d."""
     for axes, d in zip(picture.subplots(1, len(HEADS), sharey=True), HEADS, strict=True):
         _draw_panel(axes, rows, d)
@@ -93,19 +80,17 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
             plotting.legend(axes, loc="upper left")
 
 
-def _draw_panel(axes: "Axes", rows: RowsByLabel, d: int) -> None:
+def _draw_panel(axes: Axes, rows: RowsByLabel, d: int) -> None:
     for label, (colour, name, _) in MODELS.items():
         known = published(label, d)
         plotting.published(axes, list(known), accuracies.means(known), f"published, {name}", colour)
         if some := ours(rows, label, d):
-            plotting.ours(
-                axes, list(some), list(some.values()), f"ours (fast), {name}", colour, line=True
-            )
+            plotting.ours(axes, some, f"ours (fast), {name}", colour, line=True)
         if script := ours(rows, f"{SCHEDULE}-{label}", d):
             heights = accuracies.means(script)
             axes.plot(list(script), heights, "D", color=colour, markeredgecolor=INK, zorder=3)
-    if (found := accuracies.points(rows.get(PROGRAM, ()), "parameters")) and d == ONE[0]:
-        plotting.ours(axes, list(found), list(found.values()), None, plotting.PUBLISHED)
+    if (program := accuracies.points(rows.get(PROGRAM, ()), "parameters")) and d == ONE[0]:
+        plotting.ours(axes, program, None, plotting.PUBLISHED)
     counts = list(published("heads", d))
     heads = [int(row["heads"]) for row in accuracies.published("attention", dimension=d)]
     guaranteed = [accuracies.guaranteed(H, d, d) for H in heads]
@@ -119,18 +104,18 @@ def _draw_panel(axes: "Axes", rows: RowsByLabel, d: int) -> None:
 def table(rows: RowsByLabel) -> Table:
     """By d, model and parameters: ours, by the authors' schedule, their program, and published."""
     program = accuracies.points(rows.get(PROGRAM, ()), "parameters")
-    found = []
+    lines = []
     for d in HEADS:
         for label, (_, name, _) in MODELS.items():
             series = [ours(rows, label, d), ours(rows, f"{SCHEDULE}-{label}", d)]
             series.append(program if (label, d) == ("heads", ONE[0]) else {})
             series.append(published(label, d))
-            found += [
+            lines += [
                 (str(d), name, f"{x:,}", *(accuracies.ranged(some.get(x)) for some in series))
                 for x in sorted({x for some in series[:3] for x in some})
             ]
     head = ("d", "model", "parameters", "ours", SCHEDULE, PROGRAM, "published")
-    return Table(head, tuple(found))
+    return Table(head, tuple(lines))
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -143,24 +128,13 @@ def finding(rows: RowsByLabel) -> str:
     return f"Accuracy per 1,000 parameters, ours: {listed}."
 
 
-DANA_3 = Figure(
-    name="dana-3",
-    title=TITLE,
-    paper="dana2024, Figure 3",
-    data=None,
+DANA_3 = described(
+    "dana-3",
     parts=parts,
     draw=draw,
-    words=accuracies.words(
-        VOCABULARY,
-        "Beside it: the accuracies published by Dana et al. (hollow), and Corollary 2 for "
-        "attention alone (dashed); diamonds follow the schedule of their program.",
-        "The model with neurons has w = 2 d (H - 1) of them; the program's have biases, which are "
-        "not counted and which ours lack.",
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(13.0, 5.0),
     labels=(
         *(f"{label}-d{d}" for d in HEADS for label in MODELS),
         *(f"{SCHEDULE}-{label}-d{SCRIPT[0]}" for label in MODELS),

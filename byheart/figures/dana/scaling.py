@@ -2,121 +2,76 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...pictures import INK
 from ...theory.dana2024.associations import mahdavi_memory
 from ...theory.dana2024.capacity import accuracy
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, Table, seeds
-from ..fits import Fit, curve, least_squares
-from ..published import column
+from ..figure import Figure, Part, RowsByLabel, Settings, Table, described, seeds
+from ..fits import Fit, least_squares
+from ..plotting import Axes, Picture
 from . import accuracies, sweeps
 from .accuracies import PROGRAM, Points
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
-
-LETTERS = {"heads": "H", "head_dimension": "d_h", "dimension": "d"}  # of the paper
-WORDS = {"heads": "heads", "head_dimension": "head dimension", "dimension": "embedding dimension"}
 AUTHORS = {  # their own schedules, on a few points for orientation: marker, name
     "script": ("D", "schedule of the published program"),
     "paper": ("s", "schedule of the paper's text"),
 }
-GUARANTEES: tuple[tuple[str, int, Callable[[dict[str, int]], int]], ...] = (
-    (
-        "Corollary 2: $H d_h + d$ associations",
-        -1,
-        lambda s: accuracies.guaranteed(s["heads"], s["head_dimension"], s["dimension"]),
-    ),
-    (
-        "earlier bound: $H (\\min(S, d_h) - 1) + 1$, $S = 2$",
-        0,
-        lambda s: mahdavi_memory(
-            s["heads"], min(s["head_dimension"], s["dimension"]), 2, s["dimension"]
-        ),
-    ),
+
+
+def earlier(heads: int, head_dimension: int, dimension: int) -> int:
+    """The associations of pairs of tokens; a head counts with its rank."""
+    return mahdavi_memory(heads, min(head_dimension, dimension), 2, dimension)
+
+
+GUARANTEES: tuple[tuple[str, int, Callable[..., int]], ...] = (
+    ("Corollary 2: $H d_h + d$ associations", -1, accuracies.guaranteed),
+    ("earlier bound: $H (\\min(S, d_h) - 1) + 1$, $S = 2$", 0, earlier),
 )  # name, the end of the line that it labels, associations for given sizes
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """A figure with one size on its axis.
+class Scaling(sweeps.Growth):
+    """A figure with one size on its axis; the name is "dana-1a" for Figure 1a.
 
-    name        "dana-1a" for Figure 1a
-    axis        the size that grows
-    values      the sizes that are trained, and quick a few of them
-    sizes       the other sizes of the model
-    experiment  of the published numbers
-    degree      of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
-    others      values that are also trained by the authors' schedules
-    program     values that are also trained with the architecture of the authors' program
+    degree   of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
+    others   values that are also trained by the authors' schedules
+    program  values that are also trained with the architecture of the authors' program
     """
 
-    name: str
-    title: str
-    axis: str
-    values: tuple[int, ...]
-    quick: tuple[int, ...]
-    sizes: dict[str, int]
-    experiment: str
-    vocabulary: int = 50
     degree: int = 1
     pieces: int | None = None
     seeds: int = sweeps.SEEDS
     others: tuple[tuple[str, tuple[int, ...]], ...] = ()
     program: tuple[int, ...] = ()
-    remark: str = ""
 
     @property
     def figure(self) -> Figure:
         labels = ["fast", *(name for name, _ in self.others)]
         labels += [PROGRAM] if self.program else []
-        return Figure(
-            name=self.name,
-            title=self.title,
-            paper=f"dana2024, Figure {self.name.removeprefix('dana-')}",
-            data=None,
+        return described(
+            self.name,
             parts=self.parts,
             draw=self.draw,
-            words=accuracies.words(
-                self.vocabulary,
-                "Beside it: the accuracies published by Dana et al. (hollow), Corollary 2 and an "
-                "earlier bound (dashed), and fits to the sizes before the first one above accuracy "
-                f"{accuracies.LINEAR:g} (dotted).",
-                self.remark,
-            ),
             table=self.table,
             finding=self.finding,
             fits=self.fits,
             labels=tuple(labels),
         )
 
-    @property
-    def letter(self) -> str:
-        return LETTERS[self.axis]
-
     def parts(self, settings: Settings) -> list[Part]:
         """All values by the protocol fast, a few by those of the authors or with their program."""
-        dataset = sweeps.table(self.vocabulary)
         values = self.quick if settings.quick else self.values
         wanted = [("fast", values, self.seeds)]
         if not settings.quick:
             wanted += [(name, some, 1) for name, some in self.others]
+        model = self.vocabulary, self.sizes
         own = [
-            sweeps.part(settings, name, dataset, self.sizes, (self.axis, some), name, seeds)
+            sweeps.part(settings, name, *model, (self.axis, some), name, seeds)
             for name, some, seeds in wanted
         ]
-        return own + sweeps.program(settings, dataset, self.sizes, (self.axis, self.program))
-
-    @cached_property
-    def theirs(self) -> Points:
-        """The published accuracies, which have no spread."""
-        fixed = {**self.sizes, "vocabulary": self.vocabulary}
-        table = accuracies.published(self.experiment, **fixed)
-        return accuracies.exact(column(table, self.axis), column(table, "accuracy"))
+        return own + sweeps.program(settings, *model, (self.axis, self.program))
 
     def both(self, rows: RowsByLabel) -> list[tuple[str, Points]]:
         """Our points and the published ones, with the names that their fits begin with."""
@@ -169,13 +124,8 @@ class Scaling:
             if rows.get(label)
         } | {"published": self.theirs}
         sizes = sorted({x for some in series.values() for x in some})
-        return Table(
-            (self.letter, *series),
-            tuple(
-                (str(x), *(accuracies.ranged(some.get(x)) for some in series.values()))
-                for x in sizes
-            ),
-        )
+        columns = ([accuracies.ranged(some.get(x)) for x in sizes] for some in series.values())
+        return Table((self.letter, *series), tuple(zip(map(str, sizes), *columns, strict=True)))
 
     def finding(self, rows: RowsByLabel) -> str:
         """Where ours is above and below the published accuracy, at the sizes that have both."""
@@ -191,18 +141,18 @@ class Scaling:
             f"{self.theirs[most][0]:.3f}."
         )
 
-    def draw(self, rows: RowsByLabel, picture: "Picture") -> None:
+    def draw(self, rows: RowsByLabel, picture: Picture) -> None:
         """Our points, published ones, fits, and what is guaranteed."""
         axes = picture.add_subplot()
         (_, ours), (_, theirs) = self.both(rows)
         plotting.published(axes, list(theirs), accuracies.means(theirs), "published by Dana et al.")
         if ours:
             label = f"ours (fast), {seeds(rows['fast'])}"
-            plotting.ours(axes, list(ours), list(ours.values()), label)
+            plotting.ours(axes, ours, label)
         self._draw_laws(axes, rows)
         if program := accuracies.points(rows.get(PROGRAM, ()), self.axis):
             label = "program's architecture (fast), ours"
-            plotting.ours(axes, list(program), list(program.values()), label, plotting.PUBLISHED)
+            plotting.ours(axes, program, label, plotting.PUBLISHED)
         for name, (marker, label) in AUTHORS.items():
             if reached := accuracies.points(rows.get(name, ()), self.axis):
                 look: dict[str, Any] = {"markersize": 6, "linestyle": "none", "zorder": 3}
@@ -210,24 +160,22 @@ class Scaling:
                 axes.plot(list(reached), heights, marker, color=INK, label=label, **look)
         N, values = self.vocabulary, sorted({*ours, *theirs})
         for label, end, memory in GUARANTEES:  # on average over random tables
-            known = [memory(self.all_sizes(x)) for x in values]
+            known = [memory(**self.all_sizes(x)) for x in values]
             heights = [accuracy(k, N**2, N).average for k in known]
             plotting.bound(axes, values, heights, label, at=end, above=end != 0)
-        accuracies.finish(axes, self.title, f"{WORDS[self.axis]} {self.letter}")
+        accuracies.finish(axes, self.figure.title, self.axis_label)
         plotting.legend(axes, loc="upper left")
 
-    def _draw_laws(self, axes: "Axes", rows: RowsByLabel) -> None:
+    def _draw_laws(self, axes: Axes, rows: RowsByLabel) -> None:
         """Each law over the sizes it is about, up to accuracy 1, with its leading coefficient."""
         colours = {"ours": plotting.OURS, "published": plotting.PUBLISHED}
         points = dict(self.both(rows))
         for fit in self.laws(rows):
             whose, *where, order = fit.name.split(", ")  # "ours, d <= 10, linear"
             piece = f", {where[0]}" if where else ""
-            xs = accuracies.fine(dict(self.pieces_of(points[whose]))[piece])
-            ys = curve(fit, xs)
-            kept = ys <= 1.02
+            sizes = dict(self.pieces_of(points[whose]))[piece]
             term, value = accuracies.signs(fit.terms[-1]), fit.coefficients[-1]
             error = "" if fit.errors is None else f" ± {fit.errors[-1]:.4f}"
             name = accuracies.signs(where[0]) if where else order
             label = f"{name} fit: ({value:.4f}{error}) {term}"
-            plotting.fitted(axes, xs[kept], ys[kept], label, colours[whose])
+            accuracies.draw_law(axes, fit, sizes, label, colours[whose])

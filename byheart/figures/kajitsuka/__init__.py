@@ -4,6 +4,4 @@ from .curves import KAJITSUKA_1, KAJITSUKA_2
 from .growth import KAJITSUKA_3
 from .length import KAJITSUKA_LENGTH
 
-__all__ = ["KAJITSUKA"]
-
 KAJITSUKA = (KAJITSUKA_1, KAJITSUKA_2, KAJITSUKA_3, KAJITSUKA_LENGTH)

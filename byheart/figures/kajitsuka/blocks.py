@@ -1,20 +1,17 @@
 """The fewest blocks that memorise, as the rows of a search show them, and how they are drawn."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from ...lab.sweeps import results
 from ...lab.sweeps.results import Smallest
 from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
+from ...machine.tables import plural
 from .. import plotting
 from ..figure import spread
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+from ..plotting import Axes
 
 MISSED = "not reached by every seed"
 
@@ -23,76 +20,67 @@ def blocks(row: Row) -> int:
     return row["trial"]["sizes"]["layers"]
 
 
-def count(blocks: int) -> str:
-    return f"{blocks} block{'' if blocks == 1 else 's'}"
-
-
 def smallest(rows: Iterable[Row]) -> dict[int, Smallest]:
     """The smallest network that memorises, by the number of sequences N."""
     return results.smallest(rows, lambda row: row["trial"]["data"][SEQUENCES])
 
 
-def fewest(found: Smallest) -> list[int]:
+def fewest(one: Smallest) -> list[int]:
     """The fewest blocks that reached the criterion, for each seed that reached it."""
-    return [blocks(row) for row in found.reached]
+    return [blocks(row) for row in one.reached]
 
 
-def tried(found: Smallest) -> list[int]:
+def tried(one: Smallest) -> list[int]:
     """The numbers of blocks that were trained, increasing."""
-    return sorted({blocks(row) for row in found.rows})
+    return sorted({blocks(row) for row in one.rows})
 
 
-def ranged(found: Smallest) -> str:
+def ranged(one: Smallest) -> str:
     """The fewest blocks that reached the criterion, from the minimum to the maximum over seeds."""
-    low, high = min(fewest(found)), max(fewest(found))
-    return count(low) if low == high else f"{low} to {high} blocks"
+    low, high = min(fewest(one)), max(fewest(one))
+    return plural(low, "block") if low == high else f"{low} to {high} blocks"
 
 
-def listed(found: Smallest) -> str:
+def listed(one: Smallest) -> str:
     """The numbers of blocks that were trained, in words."""
-    depths = tried(found)
-    return f"{', '.join(map(str, depths))} block{'' if depths == [1] else 's'}"
+    *fewer, most = tried(one)
+    return ", ".join([*map(str, fewer), plural(most, "block")])
 
 
-def answers(found: Mapping[int, Smallest]) -> str:
+def answers(by_size: Mapping[int, Smallest]) -> str:
     """The fewest blocks over N, once for all N in a row that have the same answer.
 
     From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
     """
-    blocks_at = {}
-    for N, one in found.items():
+
+    def answer(N: int) -> str:
+        one = by_size[N]
         if not one.reached:
-            blocks_at[N] = f"not reached (tried: {listed(one)})"
-            continue
-        blocks_at[N] = ranged(one)
-        if one.censored:
-            blocks_at[N] += f" (not reached by {one.censored} of the seeds)"
-    return ", ".join(
-        f"{words} at {_those(list(sizes))}"
-        for words, sizes in groupby(blocks_at, key=lambda N: blocks_at[N])
-    )
+            return f"not reached (tried: {listed(one)})"
+        missed = f" (not reached by {one.censored} of the seeds)" if one.censored else ""
+        return ranged(one) + missed
+
+    groups = []
+    for words, group in groupby(by_size, key=answer):
+        first, *more = group
+        several = f"each of {len(more) + 1} N from {first:,} to {more[-1]:,}" if more else ""
+        groups.append(f"{words} at {several or f'N = {first:,}'}")
+    return ", ".join(groups)
 
 
-def _those(sizes: Sequence[int]) -> str:
-    """One number of sequences, or all in a row that have the same answer."""
-    if len(sizes) == 1:
-        return f"N = {sizes[0]:,}"
-    return f"each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
-
-
-def grows(found: Mapping[int, Smallest]) -> bool:
+def grows(by_size: Mapping[int, Smallest]) -> bool:
     """Whether every seed takes more blocks at the largest N than any seed does at the smallest.
 
     A seed that does not reach the criterion with the blocks that were tried counts as more.
     """
-    first, last = found[min(found)], found[max(found)]
+    first, last = by_size[min(by_size)], by_size[max(by_size)]
     if first.censored:
         return False
     return min(fewest(last), default=math.inf) > max(fewest(first))
 
 
 def draw_points(
-    axes: "Axes",
+    axes: Axes,
     answers: Mapping[int, Smallest],
     label: str,
     colour: str = plotting.OURS,
@@ -103,7 +91,7 @@ def draw_points(
     shift  to the right, so that several kinds of points can be told apart
     """
     if reached := {N + shift: spread(fewest(one)) for N, one in answers.items() if one.reached}:
-        plotting.ours(axes, list(reached), list(reached.values()), label, colour)
+        plotting.ours(axes, reached, label, colour)
     if missed := {N + shift: blocks(one.largest) for N, one in answers.items() if one.censored}:
         name = MISSED if reached else f"{label}: not reached"
         again = name in axes.get_legend_handles_labels()[1]

@@ -2,27 +2,26 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from ...data.dataset import Dataset
 from ...lab.trial import Row
+from ...machine.tables import plural
 from ...pictures import INK
 from .. import plotting
 from ..data import Source
-from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table
+from ..figure import Figure, Part, RowsByLabel, Settings, Table, described
+from ..plotting import Axes, Picture
 from . import sweeps
-from .blocks import blocks, count
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
+from .blocks import blocks
 
 WIDTH = 9.0
 POINTS = 50  # per curve
 SEEDS = {"trained": 3, "frozen": 3, "paper": 3}  # of each kind
 TRIALS = 2  # of Optuna in the authors' protocol: "two trials of hyperparameter tuning"
-QUICK_SEQUENCES = 300
+QUICK_SEQUENCES, QUICK = 300, (1, 10, 20)
 TITLES = {
     "trained": "embeddings trained",
     "frozen": "embeddings frozen",
@@ -30,112 +29,58 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Curves:
-    """A figure of training curves.
+def draw(rows: RowsByLabel, picture: Picture) -> None:
+    """Two panels for each kind: loss and accuracy."""
+    kinds = [kind for kind in sweeps.KINDS if rows.get(kind)]
+    if not kinds:
+        return
+    picture.set_size_inches(WIDTH, 1.2 + 2.3 * len(kinds))
+    panels = picture.subplots(len(kinds), 2, squeeze=False)
+    depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
+    for kind, (left, right) in zip(kinds, panels, strict=True):
+        part = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
+        _draw_panel(left, part, 1, TITLES[kind], depths)
+        _draw_panel(right, part, 2, "", depths)
+    plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
 
-    source     the dataset, as it is called
-    blocks     depths for each kind of part
-    sequences  the number of sequences to memorise
-    """
 
-    name: str
-    title: str
-    paper: str
-    data: str
-    source: str
-    load: Callable[[Source, int], Dataset]
-    sequences: int
-    blocks: dict[str, tuple[int, ...]]
-    quick: tuple[int, ...]
+def table(rows: RowsByLabel) -> Table:
+    """By kind and depth: the best loss and accuracy over seeds, and who reached the least."""
+    lines = []
+    for kind in sweeps.KINDS:
+        for depth in sorted({blocks(row) for row in rows.get(kind, ())}):
+            some = [row for row in rows[kind] if blocks(row) == depth]
+            best = least(some)
+            loss, accuracy = (f"{best[1]:.3f}", f"{best[0]['accuracy']:.3f}") if best else ("", "")
+            reached = f"{sum(row['reached'] for row in some)} of {len(some)}"
+            lines.append((kind, str(depth), loss, accuracy, reached))
+    head = ("kind", "blocks", "least loss", "its accuracy", "seeds that reached the criterion")
+    return Table(head, tuple(lines))
 
-    def parts(self, settings: Settings) -> list[Part]:
-        """One training of every depth, by each kind of protocol."""
-        kinds = {"trained": self.quick} if settings.quick else self.blocks
-        dataset = self.load(settings.data, QUICK_SEQUENCES if settings.quick else self.sequences)
-        return [
-            sweeps.part(
-                kind,
-                dataset,
-                (("layers", depths),),
-                how,
-                settings.repeats(1 if settings.quick else SEEDS[kind]),
-            )
-            for kind, depths in kinds.items()
-            for how in [sweeps.protocol_of(kind, POINTS, trials=TRIALS)]
-        ]
 
-    def draw(self, rows: RowsByLabel, picture: "Picture") -> None:
-        """Two panels for each kind: loss and accuracy."""
-        kinds = [kind for kind in sweeps.KINDS if rows.get(kind)]
-        if not kinds:
-            return
-        picture.set_size_inches(WIDTH, 1.2 + 2.3 * len(kinds))
-        panels = picture.subplots(len(kinds), 2, squeeze=False)
-        depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
-        for kind, (left, right) in zip(kinds, panels, strict=True):
-            found = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
-            _draw_panel(left, found, 1, TITLES[kind], depths)
-            _draw_panel(right, found, 2, "", depths)
-        plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
+def finding(rows: RowsByLabel) -> str:
+    """The least loss of each kind, and what contradictory labels allow."""
+    every = [row for part in rows.values() for row in part]
+    if not every:
+        return ""
+    best = {kind: least(rows.get(kind, ())) for kind in sweeps.KINDS}
+    losses = [
+        f"{kind} {x[1]:.3f} with {plural(blocks(x[0]), 'block')}" for kind, x in best.items() if x
+    ]
+    row = max(every, key=lambda row: row["predictions"])
+    return (
+        f"The least mean loss is {', '.join(losses)}; the labels contradict each other, so no "
+        "function of the context has a mean loss below "
+        f"{row['entropy'] / row['predictions']:.4f} or an accuracy above "
+        f"{row['best_accuracy']:.3f}."
+    )
 
-    def table(self, rows: RowsByLabel) -> Table:
-        """By kind and depth: the best loss and accuracy over seeds, and who reached the least."""
-        found = []
-        for kind in sweeps.KINDS:
-            for depth in sorted({blocks(row) for row in rows.get(kind, ())}):
-                some = [row for row in rows[kind] if blocks(row) == depth]
-                known = [row for row in some if row["loss"] is not None]
-                best = min(known, key=lambda row: row["loss"], default=None)
-                loss = "" if best is None else f"{best['loss'] / best['predictions']:.3f}"
-                accuracy = "" if best is None else f"{best['accuracy']:.3f}"
-                reached = f"{sum(row['reached'] for row in some)} of {len(some)}"
-                found.append((kind, str(depth), loss, accuracy, reached))
-        head = ("kind", "blocks", "least loss", "its accuracy", "seeds that reached the criterion")
-        return Table(head, tuple(found))
 
-    def finding(self, rows: RowsByLabel) -> str:
-        """The least loss of each kind, and what contradictory labels allow."""
-        every = [row for part in rows.values() for row in part]
-        if not every:
-            return ""
-        bests = []
-        for kind in sweeps.KINDS:
-            known = [row for row in rows.get(kind, ()) if row["loss"] is not None]
-            if known:
-                best = min(known, key=lambda row: row["loss"])
-                loss = best["loss"] / best["predictions"]
-                bests.append(f"{kind} {loss:.3f} with {count(blocks(best))}")
-        row = max(every, key=lambda row: row["predictions"])
-        least = row["entropy"] / row["predictions"]
-        return (
-            f"The least mean loss is {', '.join(bests)}; the labels contradict each other, so no "
-            f"function of the context has a mean loss below {least:.4f} or an accuracy above "
-            f"{row['best_accuracy']:.3f}."
-        )
-
-    @property
-    def figure(self) -> Figure:
-        return Figure(
-            name=self.name,
-            title=self.title,
-            paper=self.paper,
-            data=self.data,
-            parts=self.parts,
-            draw=self.draw,
-            words=Caption(
-                data=f"{self.sequences:,} sequences of {self.source}",
-                criterion=f"mean loss within {sweeps.THRESHOLD:g} of the least possible one",
-                published="Dashed: the least loss and the best accuracy that the labels allow; the "
-                "paper's curves are published only as a picture and not drawn.",
-                differs=sweeps.DIFFERS,
-                points="one curve per training, of every seed",
-            ),
-            table=self.table,
-            finding=self.finding,
-            size=(WIDTH, 8.0),
-            labels=tuple(self.blocks),
-        )
+def least(rows: Sequence[Row]) -> tuple[Row, float] | None:
+    """The row with the least loss, and its mean loss; None if all trainings diverged."""
+    known = [row for row in rows if row["loss"] is not None]
+    best = min(known, key=lambda row: row["loss"], default=None)
+    return None if best is None else (best, best["loss"] / best["predictions"])
 
 
 def points(row: Row) -> list[tuple[int, float, float]]:
@@ -149,17 +94,17 @@ def points(row: Row) -> list[tuple[int, float, float]]:
 
 
 def _draw_panel(
-    axes: "Axes", rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
+    axes: Axes, rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
 ) -> None:
     """One curve per training; column 1 is the loss, 2 the accuracy.
 
     depths  of all panels, which share their colours: darker for more blocks
     """
     for row in rows:
-        found = points(row)
+        curve = points(row)
         axes.plot(
-            [point[0] for point in found],
-            [point[column] for point in found],
+            [point[0] for point in curve],
+            [point[column] for point in curve],
             label=str(blocks(row)) if row["trial"]["seed"] == 0 else None,
             color=shade(depths.index(blocks(row)) / max(1, len(depths) - 1)),
             linewidth=1.4,
@@ -177,32 +122,48 @@ def _draw_panel(
 
 def shade(place: float) -> tuple[float, float, float]:
     """From orange for the shallowest to dark blue for the deepest."""
-    ends = ((0.91, 0.60, 0.25), (0.36, 0.58, 0.75), (0.09, 0.20, 0.38))
-    low = min(1, int(place * 2))
-    share = place * 2 - low
-    red, green, blue = (a + (b - a) * share for a, b in zip(ends[low], ends[low + 1], strict=True))
+    channels = ((0.91, 0.36, 0.09), (0.60, 0.58, 0.20), (0.25, 0.75, 0.38))
+    red, green, blue = (float(np.interp(place, (0, 0.5, 1), channel)) for channel in channels)
     return red, green, blue
 
 
-KAJITSUKA_1 = Curves(
-    name="kajitsuka-1",
-    title="Training curves on MultiNLI (N = 2000, n = 8)",
-    paper="kajitsuka2025, Figure 1",
-    data="mnli",
-    source="MultiNLI",
-    load=sweeps.multinli,
-    sequences=2000,
-    blocks={**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
-    quick=(1, 10, 20),
-).figure
-KAJITSUKA_2 = Curves(
-    name="kajitsuka-2",
-    title="Training curves on IMDb (N = 3000, n = 8)",
-    paper="kajitsuka2025, Figure 2",
-    data="imdb",
-    source="IMDb",
-    load=sweeps.imdb,
-    sequences=3000,
-    blocks={"trained": (1, 10, 20, 30, 40), "frozen": (1, 20, 40), "paper": (1, 20, 40)},
-    quick=(1, 10, 20),
-).figure
+def figure(
+    name: str,
+    load: Callable[[Source, int], Dataset],
+    sequences: int,
+    depths_by_kind: dict[str, tuple[int, ...]],
+) -> Figure:
+    """Training curves of a dataset.
+
+    load       reads it
+    sequences  the number of sequences to memorise
+    depths_by_kind  numbers of blocks for each kind of part
+    """
+
+    def parts(settings: Settings) -> list[Part]:
+        """One training of every depth, by each kind of protocol."""
+        dataset = load(settings.data, QUICK_SEQUENCES if settings.quick else sequences)
+        parts = []
+        for kind, depths in ({"trained": QUICK} if settings.quick else depths_by_kind).items():
+            how = sweeps.protocol_of(kind, POINTS, trials=TRIALS)
+            seeds = settings.repeats(1 if settings.quick else SEEDS[kind])
+            parts.append(sweeps.part(kind, dataset, (("layers", depths),), how, seeds))
+        return parts
+
+    return described(
+        name, parts=parts, draw=draw, table=table, finding=finding, labels=tuple(depths_by_kind)
+    )
+
+
+KAJITSUKA_1 = figure(
+    "kajitsuka-1",
+    sweeps.multinli,
+    2000,
+    {**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
+)
+KAJITSUKA_2 = figure(
+    "kajitsuka-2",
+    sweeps.imdb,
+    3000,
+    {"trained": (1, 10, 20, 30, 40), "frozen": (1, 20, 40), "paper": (1, 20, 40)},
+)

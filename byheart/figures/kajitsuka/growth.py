@@ -1,7 +1,6 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,15 +10,12 @@ from ...lab.trial import Row
 from ...pictures import GREEN, INK
 from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from .. import plotting
-from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table, seeds, spread
-from ..fits import Fit, curve, least_squares, polynomial
+from ..figure import Part, RowsByLabel, Settings, Table, described, seeds, spread
+from ..fits import Fit, affine, curve, polynomial
+from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import answers, draw_points, fewest, grows, smallest, tried
 from .setups import QUICK, SETUPS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
 
 ROOT = 1400  # the paper sees sqrt(N) up to here
 TRIALS = 10  # of Optuna in the authors' protocol
@@ -94,27 +90,23 @@ def fits(rows: RowsByLabel) -> list[Fit]:
     A law takes three different numbers of blocks. The name gives the range of N that was fitted,
     which may end earlier.
     """
-
-    def name(kind: str, sizes: Iterable[int]) -> str:
-        return f"{kind}, N = {min(sizes)} to {max(sizes)}"
-
-    found = []
+    laws = []
     for kind in SETUPS:
         blocks = _known(rows, kind)
         some = {N: y for N, y in blocks.items() if N <= ROOT}
-        if len(set(some.values())) > 2:
-            columns = {"1": np.ones(len(some)), "sqrt(N)": np.sqrt(list(some))}
-            found.append(
-                least_squares(f"{name(kind, some)}, sqrt(N)", columns, list(some.values()))
-            )
-        if len(set(blocks.values())) > 2:
-            found.append(
-                polynomial(name(kind, blocks), list(blocks), list(blocks.values()), 1, "N")
-            )
-    return found
+        for points, root in ((some, True), (blocks, False)):
+            x, y = list(points), list(points.values())
+            if len(set(y)) < 3:
+                continue
+            name = f"{kind}, N = {min(x)} to {max(x)}"
+            if root:
+                laws.append(affine(f"{name}, sqrt(N)", "sqrt(N)", np.sqrt(x), y))
+            else:
+                laws.append(polynomial(name, x, y, 1, "N"))
+    return laws
 
 
-def draw(rows: RowsByLabel, picture: "Picture") -> None:
+def draw(rows: RowsByLabel, picture: Picture) -> None:
     """A panel for each kind of tokens and numbers that there are rows of, two beside each other."""
     panels = [one for one in PANELS if any(rows.get(label) for label in one.looks)] or [PANELS[0]]
     height, width = -(-len(panels) // 2), min(2, len(panels))
@@ -126,20 +118,20 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
         _draw_panel(axes, rows, panel)
 
 
-def _draw_panel(axes: "Axes", rows: RowsByLabel, panel: Panel) -> None:
+def _draw_panel(axes: Axes, rows: RowsByLabel, panel: Panel) -> None:
     answers = {label: smallest(rows[label]) for label in panel.looks if rows.get(label)}
-    for place, (label, found) in enumerate(answers.items()):
+    for place, (label, by_size) in enumerate(answers.items()):
         name, colour = panel.looks[label]
-        draw_points(axes, found, name, colour, SHIFT * place)
+        draw_points(axes, by_size, name, colour, SHIFT * place)
         for fit in fits({label: rows[label]}):
             _draw_law(axes, rows, fit, colour)
-    every = [one for found in answers.values() for one in found.values()]
+    every = [one for by_size in answers.values() for one in by_size.values()]
     top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
     if answers:
-        found = next(iter(answers.values()))
-        needed = [needed_blocks(found[N].rows[0]) for N in sorted(found)]
+        by_size = next(iter(answers.values()))
+        needed = [needed_blocks(by_size[N].rows[0]) for N in sorted(by_size)]
         name, colour = "Theorem 4.2: some labels need", plotting.BOUND
-        axes.plot(sorted(found), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
+        axes.plot(sorted(by_size), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
     plotting.finish(axes, panel.title, "sequences N", "#blocks")
     axes.locator_params(axis="y", integer=True)
     named = [*zip(*axes.get_legend_handles_labels(), strict=True)]
@@ -150,7 +142,7 @@ def _draw_panel(axes: "Axes", rows: RowsByLabel, panel: Panel) -> None:
         plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
 
 
-def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit, colour: str) -> None:
+def _draw_law(axes: Axes, rows: RowsByLabel, fit: Fit, colour: str) -> None:
     """A fitted law over the N that it was fitted to."""
     kind, where, _ = fit.name.split(", ")
     root = fit.name.endswith("sqrt(N)")
@@ -164,8 +156,7 @@ def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit, colour: str) -> None:
 
 def needed_blocks(row: Row) -> int:
     """The fewest blocks that learn as many parameters as any labels of these contexts need."""
-    needed = uniform_attention(row["contexts"], row["vocabulary"])
-    short = needed - learnt(row, 1)
+    short = uniform_attention(row["contexts"], row["vocabulary"]) - learnt(row, 1)
     return 1 + max(0, -(-short // BLOCK))
 
 
@@ -180,46 +171,33 @@ def learnt(row: Row, layers: int) -> int:
 
 def table(rows: RowsByLabel) -> Table:
     """By set-up: what it is, the fewest blocks over N, and whether they grow."""
-    found = []
+    lines = []
     for label, setup in SETUPS.items():
         if rows.get(label):
             some = smallest(rows[label])
             more = "yes" if grows(some) else "no"
-            found.append((label, str(setup), answers(some), more, seeds(rows[label])))
-    return Table(("set-up", "tokens", "fewest blocks", "grows", "seeds"), tuple(found))
+            lines.append((label, str(setup), answers(some), more, seeds(rows[label])))
+    return Table(("set-up", "tokens", "fewest blocks", "grows", "seeds"), tuple(lines))
 
 
 def finding(rows: RowsByLabel) -> str:
     """Which set-ups take more blocks at their largest N by every seed."""
-    found = table(rows).rows
-    more = [f"`{label}`" for label, _, _, grows, _ in found if grows == "yes"]
-    if not found:
+    lines = table(rows).rows
+    more = [f"`{label}`" for label, _, _, grows, _ in lines if grows == "yes"]
+    if not lines:
         return ""
     return (
-        f"The paper reports growth from N = 600 to 1,700; here {len(more)} of {len(found)} set-ups "
+        f"The paper reports growth from N = 600 to 1,700; here {len(more)} of {len(lines)} set-ups "
         f"take more blocks at their largest N by every seed ({', '.join(more) or 'none'})."
     )
 
 
-KAJITSUKA_3 = Figure(
-    name="kajitsuka-3",
-    title="Fewest blocks that memorise N sequences of MultiNLI (n = 8)",
-    paper="kajitsuka2025, Figure 3",
-    data="mnli",
+KAJITSUKA_3 = described(
+    "kajitsuka-3",
     parts=parts,
     draw=draw,
-    words=Caption(
-        data=f"N sequences of {sweeps.LENGTH} tokens of MultiNLI",
-        criterion=f"mean loss within {sweeps.THRESHOLD:g} of the least possible one; triangles: "
-        "some seed missed it with every number of blocks, and the N is left out of the fits",
-        published="Beside it: Theorem 4.2, which is about the worst labels of as many contexts; "
-        "the paper's points, sqrt(N) up to 1,400 and faster beyond, are published only as a "
-        "picture and not drawn.",
-        differs=sweeps.DIFFERS,
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(9.0, 9.0),
     labels=tuple(SETUPS),
 )

@@ -4,19 +4,16 @@ Tokens are random vectors, labels are random signs, the loss is the squared erro
 """
 
 import math
-from typing import TYPE_CHECKING
 
 from ...lab.sweeps.results import Smallest
 from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from ...theory.kajitsuka2025.sizes import bit_extraction_size
 from .. import plotting
 from ..data import vectors
-from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table, seeds
+from ..figure import Part, RowsByLabel, Settings, Table, described, seeds
+from ..plotting import Picture
 from . import sweeps
 from .blocks import draw_points, listed, ranged
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 SEQUENCES, COORDINATES = 500, 6
 PUBLISHED = 4  # blocks, "for all sequence lengths"
@@ -32,7 +29,7 @@ QUICK_SEQUENCES, QUICK_LENGTHS = 50, (10, 100)
 def parts(settings: Settings) -> list[Part]:
     """A bisection over blocks for each length, which is a dataset of its own; then m = 2."""
     sequences = QUICK_SEQUENCES if settings.quick else SEQUENCES
-    found = [
+    parts = [
         sweeps.part(
             f"n{n}",
             vectors(sequences, n, COORDINATES),
@@ -46,17 +43,10 @@ def parts(settings: Settings) -> list[Part]:
         for n, seeds in (dict.fromkeys(QUICK_LENGTHS, 1) if settings.quick else SEEDS).items()
     ]
     if not settings.quick:
-        found.append(
-            sweeps.part(
-                NARROW,
-                vectors(SEQUENCES, NARROW_LENGTH, COORDINATES),
-                (("layers", NARROW_DEPTHS),),
-                sweeps.protocol_of("trained", stop=sweeps.ENOUGH),
-                settings.repeats(NARROW_SEEDS),
-                loss="squared",
-            )
-        )
-    return found
+        dataset, axes = vectors(SEQUENCES, NARROW_LENGTH, COORDINATES), (("layers", NARROW_DEPTHS),)
+        how = sweeps.protocol_of("trained", stop=sweeps.ENOUGH), settings.repeats(NARROW_SEEDS)
+        parts.append(sweeps.part(NARROW, dataset, axes, *how, loss="squared"))
+    return parts
 
 
 def by_length(rows: RowsByLabel) -> dict[int, Smallest]:
@@ -65,14 +55,13 @@ def by_length(rows: RowsByLabel) -> dict[int, Smallest]:
     return {n: Smallest(tuple(lengths[n])) for n in sorted(lengths)}
 
 
-def draw(rows: RowsByLabel, picture: "Picture") -> None:
+def draw(rows: RowsByLabel, picture: Picture) -> None:
     """Left blocks over n, right the parameters of the smallest network beside the bounds."""
     left, right = picture.subplots(1, 2)
     answers = by_length(rows)
     lengths = sorted({*SEEDS, *answers})
-    ends, level = (min(SEEDS), max(SEEDS)), (PUBLISHED, PUBLISHED)
     label = f"Kajitsuka & Sato: {PUBLISHED} for all n (set-up: m = 2)"
-    left.plot(ends, level, color=plotting.PUBLISHED, linewidth=1.4, label=label, zorder=1)
+    plotting.level(left, (min(SEEDS), max(SEEDS)), PUBLISHED, label)
     draw_points(left, answers, f"ours (fast), m = {COORDINATES}")
     plotting.finish(left, "Fewest blocks", "length n", "#blocks")
     left.set_ylim(0, max(DEPTHS) + 1.5)
@@ -111,7 +100,7 @@ def closest(points: int, dimension: int) -> float:
 
 def table(rows: RowsByLabel) -> Table:
     """By length: the fewest blocks over seeds, the depths that were tried, and the least error."""
-    found = []
+    lines = []
     for label, part in rows.items():
         if not part:
             continue
@@ -119,11 +108,10 @@ def table(rows: RowsByLabel) -> Table:
         errors = [row["loss"] / row["predictions"] for row in part if row["loss"] is not None]
         reached = ranged(one) if one.reached else "not reached"
         least = f"{min(errors):.2g}" if errors else ""
-        found.append((n, reached, str(one.censored), listed(one), least, seeds(one.rows)))
+        lines.append((n, reached, str(one.censored), listed(one), least, seeds(one.rows)))
     head = ("n", "fewest blocks", "seeds that missed it", "tried", "least error", "seeds")
-    return Table(
-        head, tuple(sorted(found, key=lambda row: ("m" in row[0], int(row[0].split()[0]))))
-    )
+    lines.sort(key=lambda line: ("m" in line[0], int(line[0].split()[0])))
+    return Table(head, tuple(lines))
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -134,27 +122,11 @@ def finding(rows: RowsByLabel) -> str:
     return f"{ends[0]} and {ends[-1]}; the paper has {PUBLISHED} for all lengths."
 
 
-KAJITSUKA_LENGTH = Figure(
-    name="kajitsuka-length",
-    title="Memorising 500 random sequences of growing length",
-    paper="kajitsuka2025, section H.2",
-    data=None,
+KAJITSUKA_LENGTH = described(
+    "kajitsuka-length",
     parts=parts,
     draw=draw,
-    words=Caption(
-        data=f"{SEQUENCES} sequences of random {COORDINATES}-dimensional vectors with random signs",
-        criterion=f"mean squared error at most {sweeps.THRESHOLD:g}",
-        published="Beside it: the paper's number of blocks, Theorem 4.1's own construction for "
-        "tokens as close as random ones are expected to be, and Theorem 4.2, which some labels "
-        "need.",
-        differs="Differs: other random vectors and labels; a learnt E_in without a bias into m = 6 "
-        "dimensions where the paper says m = 2, so that our blocks have more parameters; not AdamW "
-        "with Optuna.",
-        points="left, points are means over seeds, and bars go from the minimum to the maximum; "
-        "right, the smallest network of any seed",
-    ),
     table=table,
     finding=finding,
-    size=(9.0, 4.6),
     labels=(*(f"n{n}" for n in SEEDS), NARROW),
 )

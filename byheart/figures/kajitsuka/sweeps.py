@@ -12,10 +12,10 @@ from ...data.dataset import Dataset
 from ...data.load import from_rows
 from ...data.readers.text import WORD
 from ...lab.protocol import Protocol, protocol
-from ...lab.sweeps.sweep import Axis, Sweep
+from ...lab.sweeps.sweep import Axis
 from ...lab.trial import Criterion
 from .. import data
-from ..figure import Part
+from ..figure import Part, make_part
 
 ARCHITECTURE = "kajitsuka2025"
 LENGTH = 8  # words per sequence
@@ -47,8 +47,9 @@ def cut(texts: Iterable[tuple[str, str]], read: str = "first", letters: int = 0)
     """
 
     def tokens(text: str) -> list[str]:
-        found = [*([SPECIAL] if read == "special" else []), *pieces(text, letters)][:LENGTH]
-        return found if read == "last" else found[::-1]
+        special = [SPECIAL] if read == "special" else []
+        first = [*special, *pieces(text, letters)][:LENGTH]
+        return first if read == "last" else first[::-1]
 
     return from_rows((tokens(text), label) for text, label in texts)
 
@@ -76,17 +77,9 @@ def part(
     **options: str,
 ) -> Part:
     """A sweep over blocks: `layers` of them before attention, and as many after it."""
-    sweep = Sweep(
-        architecture=ARCHITECTURE,
-        sizes={"dimension": dimension} | ({"coordinates": coordinates} if coordinates else {}),
-        axes=axes,
-        data={"sha256": dataset.sha256(), **options},
-        protocol=how,
-        criterion=Criterion("loss", THRESHOLD),
-        seeds=seeds,
-        find=find,
-    )
-    return Part(label, sweep, dataset)
+    sizes = {"dimension": dimension} | ({"coordinates": coordinates} if coordinates else {})
+    near = Criterion("loss", THRESHOLD)
+    return make_part(label, dataset, ARCHITECTURE, sizes, axes, how, near, seeds, find, **options)
 
 
 def protocol_of(
@@ -98,18 +91,10 @@ def protocol_of(
     trials  of the search for hyper-parameters in the authors' protocol
     steps   of a single attempt, which replaces the protocol's attempts
     """
-    found = protocol(ARCHITECTURE, "paper" if kind == "paper" else "fast")
+    how = replace(protocol(ARCHITECTURE, "paper" if kind == "paper" else "fast"), curve=curve)
     if steps is not None:
-        found = replace(found, attempts=(replace(found.attempts[0], steps=steps),))
-    if kind == "paper" and found.search is not None:
-        return replace(found, curve=curve, search=replace(found.search, trials=trials))
+        how = replace(how, attempts=(replace(how.attempts[0], steps=steps),))
+    if kind == "paper" and how.search is not None:
+        return replace(how, search=replace(how.search, trials=trials))
     frozen = (EMBEDDING,) if kind == "frozen" else ()
-    return replace(found, curve=curve, stop=stop or found.stop, frozen=frozen)
-
-
-DIFFERS = (
-    "Differs: words are tokens unless pieces of them are named, because the paper does not name "
-    "its tokenizer; another sample of the data; head size 2. `trained` learns embeddings, `frozen` "
-    "keeps their random initial values, and `paper` is AdamW for 1,000 steps with rate and warm-up "
-    "by Optuna, like the authors'."
-)
+    return replace(how, stop=stop or how.stop, frozen=frozen)

@@ -35,10 +35,7 @@ ALWAYS_ON = 16.0  # a power of two: dividing by it rounds nothing
 
 
 def decoder(architecture: Architecture, tensors: Tensors) -> Decoder:
-    """The decoder that computes what this architecture does with these tensors.
-
-    tensors  those that are learnt and those that are fixed, by the names of the architecture
-    """
+    """The decoder that computes what this architecture does with its learnt and fixed tensors."""
     # + 0.0 makes 0.0 of -0.0, which the format has no place for
     given = {name: np.asarray(tensor, np.float64) + 0.0 for name, tensor in tensors.items()}
     wanted = architecture.tensors | architecture.fixed

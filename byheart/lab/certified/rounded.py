@@ -7,11 +7,22 @@ A run in doubles chooses b; that the labels are correct is then proved in exact 
 The mean of n columns is dyadic if the odd part of n divides W_O, which is rounded accordingly.
 Where sequences of words have different lengths, one more lane is 1 for words and 0 for padding:
 hard attention with this lane as its score takes the mean of the words alone.
+
+From logits to the number of a label, exactly: comparisons, then the one that wins them all.
+step(x) = relu(x) - relu(x - 1) is 0 for x <= 0 and 1 for x >= 1. With s = 2^k at least 1 over the
+smallest margin, step(s (l_i - l_j)) is 1 if i is the label, and 0 if j is. Let t_ij be this for
+i < j, and 1 - t_ji for i > j. The label wins all C - 1 comparisons. Any other label loses the one
+with it, and the rest are at most 1 each: so relu(sum over j of t_ij - (C - 2)) is 1 for the label
+and 0 for every other, whatever the comparisons of the others are.
+
+Two labels need one comparison: the output is step(s (l_1 - l_0)) itself, or step(s l) if the
+network has one output l, whose sign is the label.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +33,11 @@ from ...data.targets import Floats
 from ...errors import ByheartError
 from ...exact import network as exact
 from ..problem import Problem
-from .readout import constant, readout
 
 Exact = dict[str, NDArray]  # arrays of Fractions
+Logits = Sequence[Sequence[exact.Number]]  # the coefficients of each logit, one per lane
 OUT, EMBEDDING, VECTORS = "attention.out.weight", "embedding.weight", "vectors.weight"
-LEARNT = "learnt"  # the stage of trained blocks
+LEARNT, STEP, DECIDE = "learnt", "step", "decide"  # stages: the trained blocks, the readout
 BLOCK = ("hidden.weight", "hidden.bias", "down.weight", "down.bias")
 
 
@@ -115,7 +126,9 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
         mark = exact.matrix(head, lanes, {(0, lanes - 1): 1})
         attention = exact.HardAttention(mark, mark, value, out)
     logits = [[*row, *[Fraction(0)] * masked] for row in tensors["output.weight"].tolist()]
-    one_label = len(dataset.label_names) == 1
+    last: tuple[exact.Layer, ...] = (_label([0] * lanes),)  # the number of the only label is 0
+    if len(dataset.label_names) > 1:
+        last = readout(logits, slope)
     return exact.Network(
         input_of(dataset, positions=False),
         (
@@ -123,7 +136,7 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
             *_learnt(tensors, "first", lanes),
             attention,
             *_learnt(tensors, "second", lanes),
-            *(constant(lanes) if one_label else readout(logits, slope)),
+            *last,
         ),
     )
 
@@ -152,3 +165,42 @@ def _matrix(values: NDArray, rows: int, columns: int) -> exact.Matrix:
         (r, c): value for r, row in enumerate(values.tolist()) for c, value in enumerate(row)
     }
     return exact.matrix(rows, columns, entries)
+
+
+def readout(logits: Logits, slope: int) -> tuple[exact.Relu | exact.Linear, ...]:
+    """Layers that turn the lanes into a label; comparisons have the slope 2**slope."""
+    scale = Fraction(2) ** slope
+    if len(logits) == 1:
+        return _compare([[scale * w for w in logits[0]]]), _label([1, -1])
+    if len(logits) == 2:
+        return _compare([_difference(logits, 1, 0, scale)]), _label([1, -1])
+    pairs = list(combinations(range(len(logits)), 2))
+    steps, labels = _compare([_difference(logits, i, j, scale) for i, j in pairs]), len(logits)
+    # One unit per label: 1 if it wins all its comparisons.
+    weights: dict[tuple[int, int], exact.Number] = {}
+    bias = {i: Fraction(2 - labels) for i in range(labels)}
+    for place, (i, j) in enumerate(pairs):
+        weights |= {(i, 2 * place): 1, (i, 2 * place + 1): -1}
+        weights |= {(j, 2 * place): -1, (j, 2 * place + 1): 1}
+        bias[j] += 1  # t_ji = 1 - t_ij
+    decide = exact.Relu(
+        exact.matrix(labels, 2 * len(pairs), weights), exact.vector(bias, labels), DECIDE
+    )
+    return steps, decide, _label(range(labels))
+
+
+def _difference(logits: Logits, one: int, other: int, scale: Fraction) -> list[exact.Number]:
+    return [scale * (a - b) for a, b in zip(logits[one], logits[other], strict=True)]  # type: ignore[operator]
+
+
+def _compare(rows: Logits) -> exact.Relu:
+    """relu(x) and relu(x - 1) for each row x: units 2 i and 2 i + 1."""
+    units = 2 * len(rows)
+    weights = {(u, lane): w for u in range(units) for lane, w in enumerate(rows[u // 2])}
+    bias = exact.vector({u: -1 for u in range(1, units, 2)}, units)
+    return exact.Relu(exact.matrix(units, len(rows[0]), weights), bias, STEP)
+
+
+def _label(numbers: Sequence[int]) -> exact.Linear:
+    weights = {(0, unit): number for unit, number in enumerate(numbers)}
+    return exact.Linear(exact.matrix(1, len(numbers), weights), exact.vector({}, 1), "output")

@@ -47,14 +47,10 @@ class Learner(Protocol):
 def learner(
     architecture: Architecture, problem: Problem, seed: int, shrink: float = 1.0
 ) -> Learner:
-    """A learner of this architecture with random initial weights.
-
-    shrink  a factor on the initial weights of residual branches
-    """
+    """A learner with random initial weights, those of residual branches multiplied by `shrink`."""
     import torch
 
-    from .decoders.decoder import Decoder
-    from .decoders.program import Program
+    from .decoders.decoder import Decoder, Program
     from .gpt2 import GPT2
     from .kajitsuka2025 import start
 

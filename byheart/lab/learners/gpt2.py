@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from ...architectures import Architecture
 from ...data.arrays import offsets
-from ..prefixes import EVALUATED, Prefixes
-from ..problem import Problem
+from ..problem import EVALUATED, Prefixes, Problem
 from .decoders.workspace import Buffers, flat, gradient
 from .kernels import causal, columns
 from .kernels.lanes import LANES, whole
@@ -27,21 +26,14 @@ DEVIATION = 0.02  # of initial weights, as in GPT-2
 
 
 class Layout(NamedTuple):
-    """The paths of a problem, whose tokens are columns: k of them, with those that pad.
-
-    tokens   [column]
-    shares   [column] the share of all predictions that are made there
-    begins   [column + 1] where the answers of each column begin
-    answers  where each answer that occurs is among the logits [answer, column]
-    parts    its share of all predictions
-    """
+    """The paths of a problem, whose tokens are columns: k of them, with those that pad."""
 
     k: int
-    tokens: NDArray[np.int64]
-    shares: NDArray[np.float32]
-    begins: NDArray[np.int64]
-    answers: NDArray[np.int64]
-    parts: NDArray[np.float32]
+    tokens: NDArray[np.int64]  # [column]
+    shares: NDArray[np.float32]  # [column] the share of all predictions that are made there
+    begins: NDArray[np.int64]  # [column + 1] where the answers of each column begin
+    answers: NDArray[np.int64]  # where each answer that occurs is among the logits [answer, column]
+    parts: NDArray[np.float32]  # its share of all predictions
 
 
 class Rows(NamedTuple):
@@ -96,8 +88,8 @@ class GPT2:
         size, parts = max(LANES, EVALUATED // problem.length // LANES * LANES), []
         for first in range(0, len(ends), size):
             tokens, k = _columns(problem.tokens[ends[first : first + size]])
-            found = self._forward(tokens, k).matrix.view(-1, problem.length, k)
-            parts.append(found.permute(2, 1, 0).contiguous())
+            logits = self._forward(tokens, k).matrix.view(-1, problem.length, k)
+            parts.append(logits.permute(2, 1, 0).contiguous())
         return torch.cat(parts)[row, place].numpy()
 
     def _layout(self, problem: Problem) -> Layout:
@@ -120,11 +112,11 @@ class GPT2:
 
     def _room(self, name: str, rows: int, count: int) -> Rows:
         """Memory of this name and shape, the same at every step; what it holds is not defined."""
-        found = self._held.get((name, count))
-        if found is None:
+        room = self._held.get((name, count))
+        if room is None:
             matrix = self._buffers(name, rows, count)
-            found = self._held[name, count] = Rows(matrix, flat(matrix))
-        return found
+            room = self._held[name, count] = Rows(matrix, flat(matrix))
+        return room
 
     def _forward(self, tokens: NDArray[np.int64], k: int) -> Rows:
         """[vocabulary, column] the logits after every token."""

@@ -26,20 +26,13 @@ MANY = 32  # coordinates from which m products of a matrix and a vector are fast
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The tokens of a problem, each computed once, and how its contexts are made of them.
+    """The tokens of a problem, each computed once, and how its contexts are made of them."""
 
-    words    [points] the different words, or None where tokens are vectors or stand for them
-    vectors  [points, coordinates] which E_in maps, or None
-    starts   [n + 1] where the tokens of each context begin in `uses`
-    uses     points, context after context
-    states   [3, m, points] memory: inputs of the first stack, its outputs, their slopes
-    """
-
-    words: NDArray | None
-    vectors: NDArray | None
-    starts: NDArray
-    uses: NDArray
-    states: NDArray
+    words: NDArray | None  # [points] the different words; None where tokens are vectors
+    vectors: NDArray | None  # [points, coordinates] which E_in maps, or None
+    starts: NDArray  # [n + 1] where the tokens of each context begin in `uses`
+    uses: NDArray  # points, context after context
+    states: NDArray  # [3, m, points] memory: inputs of the first stack, its outputs, their slopes
 
     @property
     def last(self) -> NDArray:
@@ -48,10 +41,7 @@ class Layout:
 
 
 def layout(problem: Problem, dimension: int, table: NDArray | None = None) -> Layout:
-    """Vectors of the data are all taken as different, which they mostly are.
-
-    table  [vocabulary, coordinates] the fixed vectors of words
-    """
+    """Vectors of the data are all taken as different; `table` has the fixed vectors of words."""
     starts = np.append(0, np.cumsum(problem.lengths))
     if (problem.lengths == problem.length).all():  # a view of all tokens, context after context
         held = problem.tokens.reshape(-1, *problem.tokens.shape[2:])
@@ -114,18 +104,12 @@ def _spread(to_means, to_last, starts, uses, slopes):
             slopes[i, uses[starts[c + 1] - 1]] += to_last[i, c]
 
 
-def label_loss(problem: Problem, logits: NDArray) -> tuple[float, NDArray]:
-    """The mean loss of `logits` [outputs, n], and its slopes with respect to them."""
-    slopes = np.empty_like(logits)
-    kernel = _squared if problem.squared else _cross_entropy
-    total = kernel(logits, problem.weight, problem.context, problem.answer, problem.count, slopes)
-    slopes /= np.float32(problem.predictions)
-    return total / problem.predictions, slopes
-
-
 @njit(cache=True)
 def _cross_entropy(logits, weight, context, answer, count, slopes):
-    """log(sum of exp) of each context as often as it occurs, minus the answers' logits."""
+    """log(sum of exp) of each context as often as it occurs, minus the answers' logits.
+
+    Writes the slopes of this sum with respect to the logits [outputs, n].
+    """
     outputs, n = logits.shape
     total = 0.0
     for c in range(n):
@@ -175,8 +159,10 @@ class Kajitsuka2025:
         self._gradients = {name: np.zeros_like(array) for name, array in self._weights.items()}
         for name, tensor in tensors.items():
             tensor.grad = torch.from_numpy(self._gradients[name])
-        self._stacks = [_stack(self._weights, part) for part in PARTS]
-        self._stack_gradients = [_stack(self._gradients, part) for part in PARTS]
+        self._stacks, self._stack_gradients = (
+            [Stack(*(arrays[f"{part}.{name}"] for name in BLOCK)) for part in PARTS]
+            for arrays in (self._weights, self._gradients)
+        )
 
     def named(self) -> dict[str, torch.Tensor]:
         """The tensors as the architecture names them: views, block by block."""
@@ -191,7 +177,12 @@ class Kajitsuka2025:
     def step(self, problem: Problem) -> float:
         weights, gradients = self._weights, self._gradients
         held, means, mixed, last = self._forward(problem)
-        loss, slopes = label_loss(problem, weights["output.weight"] @ last)
+        logits = weights["output.weight"] @ last
+        slopes, predictions = np.empty_like(logits), problem.predictions
+        summed_loss = _squared if problem.squared else _cross_entropy
+        answers = problem.context, problem.answer, problem.count
+        loss = summed_loss(logits, problem.weight, *answers, slopes) / predictions
+        slopes /= np.float32(predictions)
         np.matmul(slopes, last.T, out=gradients["output.weight"])
         back = weights["output.weight"].T @ slopes
         backward(self._stacks[1], mixed, back, self._stack_gradients[1])
@@ -263,7 +254,3 @@ def start(
         if ".down." in name:
             tensors[name] *= shrink
     return Kajitsuka2025(tensors, vectors)
-
-
-def _stack(arrays: dict[str, NDArray], part: str) -> Stack:
-    return Stack(*(arrays[f"{part}.{name}"] for name in BLOCK))

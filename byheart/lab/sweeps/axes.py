@@ -11,13 +11,14 @@ Values of an axis are whole numbers, or a text in which numbers and ranges are j
 import inspect
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...architectures import ARCHITECTURES
 from ...architectures import SIZES as ALIASES
 from ...architectures.trainable import trainable
 from ...errors import ByheartError
+from .rows import short
 from .sweep import SEQUENCES, Axis
 
 MOST = 10_000  # values of one axis
@@ -41,7 +42,7 @@ def parsed(texts: Iterable[str], kind: str, example: str) -> dict[str, str]:
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         if not value:
-            name = _short(name)
+            name = short(name)
             raise ByheartError(f"the {kind} {name} has no values; write '{name}={example}'.")
         if name in pairs:
             raise ByheartError(f"the {kind} {name} is given twice.")
@@ -95,16 +96,15 @@ def check_complete(architecture: str, sizes: Mapping[str, int], varies: Iterable
 
 def values(given: Values, axis: str = "the axis") -> tuple[int, ...]:
     """The numbers of an axis, increasing, each once; `axis` is its name in a message."""
-    parts: Sequence | Iterable = given.split(",") if isinstance(given, str) else [given]
-    if isinstance(given, Iterable) and not isinstance(given, str):
-        parts = given
+    listed = given.split(",") if isinstance(given, str) else given
+    parts: Iterable[Any] = listed if isinstance(listed, Iterable) else [listed]
     numbers: set[int] = set()
     for part in parts:
         numbers.update(
             _range(part.strip(), axis) if isinstance(part, str) else [_whole(part, axis)]
         )
         if len(numbers) > MOST:
-            text = f"; {_short(given)!r} has more" if isinstance(given, str) else ""
+            text = f"; {short(given)!r} has more" if isinstance(given, str) else ""
             raise ByheartError(f"{axis} has at most {MOST:,} values{text}.")
     return tuple(sorted(numbers))
 
@@ -126,7 +126,7 @@ def _range(part: str, axis: str) -> Iterable[int]:
     if match is None:
         raise ByheartError(
             f"{axis} takes numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, "
-            f"not {_short(part)!r}."
+            f"not {short(part)!r}."
         )
     first, last, step = (_whole(match[group] or "1", axis) for group in (1, 2, 4))
     if last < first:
@@ -151,10 +151,6 @@ def _whole(value: Any, what: str) -> int:
         number = int(digits) if len(digits) <= len(str(LARGEST)) else 0
     if not 1 <= number <= LARGEST:
         raise ByheartError(
-            f"{what} takes whole numbers from 1 to {LARGEST:,}, not {_short(str(value))}."
+            f"{what} takes whole numbers from 1 to {LARGEST:,}, not {short(str(value))}."
         )
     return number
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -4,11 +4,11 @@ Morris et al. (2025): with few sequences a model memorises all of their informat
 more of them the bits that it memorises stay the same, and this number is its capacity.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from .results import Cell, Point
+from .results import Cell
 
 STORED = 32  # bits of a parameter, as it is trained and saved
 FULL = 0.95  # a share of the data's information from which the data may be the limit
@@ -17,25 +17,18 @@ FLAT = 0.05  # two numbers of sequences are on one plateau if their bits differ 
 
 @dataclass(frozen=True)
 class Capacity:
-    """The most bits that the trainings of one size memorised, and whether more data adds to them.
-
-    bits       median over seeds, at the number of sequences where it is largest
-    low, high  the least and the most of a seed there
-    sequences  that number
-    share      of the information of that data
-    settled    whether more steps would change the bits of the last two numbers of sequences by no
-               more than the criterion allows, by every seed
-    level      whether the last two numbers of sequences have the same bits, within 5 %
-    """
+    """The most bits that trainings of one size memorised, and whether more data adds to them."""
 
     parameters: int
-    bits: float
-    low: float
-    high: float
-    sequences: int
-    share: float
+    bits: float  # median over seeds, at the number of sequences where it is largest
+    low: float  # the least of a seed there
+    high: float  # and the most
+    sequences: int  # that number
+    share: float  # of the information of that data
+    # whether more steps would change the bits of the last two numbers of sequences by no more than
+    # the criterion allows, by every seed
     settled: bool
-    level: bool
+    level: bool  # whether the last two numbers of sequences have the same bits, within 5 %
 
     @property
     def per_parameter(self) -> float:
@@ -51,17 +44,15 @@ class Capacity:
         return self.settled and self.level and self.share < FULL
 
     def json(self) -> dict[str, Any]:
-        names = ("bits", "low", "high", "sequences", "share", "settled", "level", "plateau")
-        own = {name: getattr(self, name) for name in names}
-        return own | {"per_parameter": self.per_parameter, "per_stored_bit": self.per_stored_bit}
+        own = {name: value for name, value in asdict(self).items() if name != "parameters"}
+        names = ("plateau", "per_parameter", "per_stored_bit")
+        return own | {name: getattr(self, name) for name in names}
 
 
 def capacity(cell: Cell) -> Capacity | None:
-    """The capacity of a cell whose points are numbers of sequences; None if nothing was trained.
-
-    Trainings that diverged are left out.
-    """
-    measured = [(point, bits_of(point)) for point in cell.points if bits_of(point)]
+    """Of a cell whose points are numbers of sequences, without trainings that diverged."""
+    all_bits = ([x.bits for x in p.results if x.bits is not None] for p in cell.points)
+    measured = [(p, bits) for p, bits in zip(cell.points, all_bits, strict=True) if bits]
     if not measured:
         return None
     best, bits = max(measured, key=lambda one: median(one[1]))
@@ -77,8 +68,3 @@ def capacity(cell: Cell) -> Capacity | None:
         len(last) == 2 and all(point.reached == len(point.results) for point, _ in last),
         len(last) == 2 and max(ends) - min(ends) < FLAT * max(ends),
     )
-
-
-def bits_of(point: Point) -> list[float]:
-    """The memorised bits of the seeds that did not diverge."""
-    return [result.bits for result in point.results if result.bits is not None]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import NamedTuple
 
+from ..problem import Facts
 from ..trial import Row, Trial
 from .sweep import RowsByKey, Sweep
 
@@ -26,22 +26,16 @@ class Spread:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one seed.
-
-    gap       summed loss minus entropy, as a share of the entropy
-    loss      mean loss minus mean entropy, in nats (squared loss: the excess of that)
-    accuracy  the share of correct predictions
-    steps     of all attempts together
-    bits      memorised: the code length of the data under the uniform distribution over the
-              outputs, minus that under the model (morris2025)
-    """
+    """The result of one seed."""
 
     trial: Trial = field(repr=False)
     reached: bool
-    gap: float | None
-    loss: float | None
-    accuracy: float
-    steps: int
+    gap: float | None  # summed loss minus entropy, as a share of the entropy
+    loss: float | None  # mean loss minus mean entropy, in nats (squared loss: the excess of that)
+    accuracy: float  # the share of correct predictions
+    steps: int  # of all attempts together
+    # memorised: the code length of the data under the uniform distribution over the outputs, minus
+    # that under the model (morris2025)
     bits: float | None = None
 
 
@@ -50,11 +44,9 @@ class Smallest:
     """The smallest model that memorises one dataset.
 
     A size that any seed reached counts as reached: the smallest of these is `best`.
-
-    rows  all that were trained on it, in any order
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...]  # all that were trained on it, in any order
 
     @cached_property
     def by_seed(self) -> dict[int, Row | None]:
@@ -95,15 +87,12 @@ def smallest(rows: Iterable[Row], dataset: Callable[[Row], int]) -> dict[int, Sm
 
 @dataclass(frozen=True)
 class Point:
-    """A value of the searched axis with the seeds that were trained there, one or more.
-
-    information  of the data in bits: predictions x log2(outputs)
-    """
+    """A value of the searched axis with the seeds that were trained there, one or more."""
 
     value: int
     parameters: int
     results: tuple[Result, ...]
-    information: float = 0.0
+    information: float = 0.0  # of the data in bits: predictions x log2(outputs)
 
     @property
     def reached(self) -> int:
@@ -117,8 +106,8 @@ class Point:
 
     def spread(self, measure: str) -> Spread:
         """Of "gap", "loss", "accuracy" or "bits"; what diverged counts as infinitely far off."""
-        given = [getattr(result, measure) for result in self.results]
-        numbers = [math.inf if x is None else x for x in given]
+        measures = [getattr(result, measure) for result in self.results]
+        numbers = [math.inf if x is None else x for x in measures]
         ends = median(numbers), min(numbers), max(numbers)
         return Spread(*(x if math.isfinite(x) else None for x in ends))
 
@@ -135,44 +124,22 @@ class Point:
 
 @dataclass(frozen=True)
 class SeedResult:
-    """The result of one seed over the searched axis.
-
-    smallest  the smallest value that memorises; None: censored, none so far
-    largest   the largest value that was trained
-    steps     the most that one value was given
-    """
+    """The result of one seed over the searched axis."""
 
     seed: int
-    smallest: int | None
-    largest: int
-    steps: int
-
-
-class Facts(NamedTuple):
-    """The facts of the data of a cell."""
-
-    contexts: int
-    vocabulary: int
-    outputs: int
-    predictions: int
-    entropy: float
-    best_accuracy: float
+    smallest: int | None  # the smallest value that memorises; None: censored, none so far
+    largest: int  # the largest value that was trained
+    steps: int  # the most that one value was given
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A combination of the other axes, and the points trained there.
+    """A combination of the other axes, and the points trained there."""
 
-    at       the values of the other axes by name
-    axis     the name of the searched axis
-    facts    of its data; None if nothing was trained
-    points   increasing values; of a bisection, those that were tried
-    """
-
-    at: Mapping[str, int]
-    axis: str
-    facts: Facts | None
-    points: tuple[Point, ...]
+    at: Mapping[str, int]  # the values of the other axes by name
+    axis: str  # the name of the searched axis
+    facts: Facts | None  # of its data; None if nothing was trained
+    points: tuple[Point, ...]  # increasing values; of a bisection, those that were tried
 
     @property
     def smallest(self) -> Point | None:

@@ -3,30 +3,31 @@
 A line is one write to a file that is open for appending, so a run that is killed leaves whole lines
 and at most one torn end, which the next run cuts off. Whoever appends holds a lock on the file: a
 second run is refused, or both would train the same trials.
+
+A file may come from an older version, or from an editor: a field that does not fit is described in
+words, before anything is computed from it.
 """
 
 import fcntl
 import json
+import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from ...errors import ByheartError
 from ...machine.files import replacing
-from ..trial import Row
-from .fields import fault
+from ..trial import Row, trial
 
 NAME = "rows.jsonl"
 CONFIGURATION = "configuration.json"
 GROWS = ("axes", "seeds")  # what may differ: a sweep can be extended
+LARGEST = 2**63  # more than any count
 
 
 class Rows:
-    """The rows of a folder, held by one run at a time.
-
-    rows  those of the file, by key
-    """
+    """The rows of a folder by key, held by one run at a time."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -122,14 +123,13 @@ def _parsed(content: bytes, path: Path) -> dict[str, Row]:
 
 def settle(folder: str | Path, configuration: Mapping[str, Any]) -> None:
     """Write the configuration beside the rows; ByheartError if they are of another one."""
-    path = Path(folder) / CONFIGURATION
     check_configuration(folder, configuration)
-    new = json.loads(json.dumps(configuration))
-    if path.exists() and _configuration(path) == new:
+    path = Path(folder) / CONFIGURATION
+    if path.exists() and _configuration(path) == configuration:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
-        file.write(json.dumps(new, indent=2).encode() + b"\n")
+        file.write(json.dumps(configuration, indent=2).encode() + b"\n")
 
 
 def check_configuration(folder: str | Path, configuration: Mapping[str, Any]) -> None:
@@ -139,9 +139,9 @@ def check_configuration(folder: str | Path, configuration: Mapping[str, Any]) ->
     """
     path = Path(folder) / CONFIGURATION
     if path.exists():
-        new = json.loads(json.dumps(configuration))
         old = _configuration(path)
-        _check_same(str(path), old, new, {*old, *new}.difference(GROWS))
+        names = {*old, *configuration}.difference(GROWS)
+        _check_same(str(path), old, configuration, names)
 
 
 def check_rows(
@@ -158,9 +158,10 @@ def check_rows(
             _check_same(f"{Path(folder) / NAME}: line {number}", own, asked, asked)
 
 
-def _of_all(given: Mapping[str, Any]) -> dict[str, Any]:
+def _of_all(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """What all trials of a configuration have in common."""
-    common = {name: given.get(name) for name in ("architecture", "protocol", "criterion", "data")}
+    names = ("architecture", "protocol", "criterion", "data")
+    common = {name: configuration.get(name) for name in names}
     if isinstance(common["data"], dict):
         common["data"] = {name: x for name, x in common["data"].items() if name != "sequences"}
     return common
@@ -200,9 +201,80 @@ def _difference(name: str, old: Any, new: Any) -> str:
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         was, now = next(pair for pair in zip(old, new, strict=True) if pair[0] != pair[1])
         return _difference(name, was, now)
-    return f"{name} {_short(old)}, here {_short(new)}"
+    return f"{name} {short(old)}, here {short(new)}"
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     text = value if isinstance(value, str) else "none" if value is None else json.dumps(value)
     return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
+
+
+def _number(value: Any) -> bool:
+    """Python reads NaN from JSON, which is not a number."""
+    return math.isfinite(value) if isinstance(value, float) else _is_count(value)
+
+
+def _loss(value: Any) -> bool:
+    """None for a training that diverged."""
+    return value is None or _number(value)
+
+
+def _attempt(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        map(_is_count, (value.get("steps"), value.get("planned", 0)))
+    )
+
+
+def _place(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    steps, loss, accuracy = value
+    return _is_count(steps) and _loss(loss) and _number(accuracy)
+
+
+def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(holds, value))
+
+
+def _a(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+COUNT = ("a whole number from 1 on", lambda value: _is_count(value) and value > 0)
+NUMBER = ("a number", _number)
+FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # the values in words, and as a test
+    "key": ("a text", _a(str)),
+    "trial": ("an object", _a(dict)),
+    "parameters": COUNT,
+    **dict.fromkeys(("contexts", "vocabulary", "outputs", "predictions"), COUNT),
+    **dict.fromkeys(("entropy", "best_accuracy"), NUMBER),
+    "loss": ("a number or null", _loss),
+    "accuracy": NUMBER,
+    "reached": ("true or false", _a(bool)),
+    "steps": ("a whole number", _is_count),
+    "attempts": ("a list of attempts, each with its steps", _list_of(_attempt)),
+    "curve": ("a list of steps, losses and accuracies", _list_of(_place)),
+    "seconds": NUMBER,
+}
+
+
+def fault(row: Mapping[str, Any]) -> str | None:
+    """The fault of a row, in words; None if it can be used.
+
+    Its key is the hash of its trial, so a trial that was changed is detected.
+    """
+    lacks = [name for name in FIELDS if name not in row]
+    if lacks:
+        return f"has no {', '.join(lacks)}"
+    for name, (words, holds) in FIELDS.items():
+        if not holds(row[name]):
+            return f"has a field {name} that is not {words}"
+    try:
+        key = trial(row["trial"]).key
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        key = None  # it is not a trial
+    return None if key == row["key"] else "has a key that is not that of its trial"

@@ -6,7 +6,7 @@ sweep that was killed resumes, and asks for the same trials as one that was not.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise, product
 from math import prod
@@ -25,23 +25,18 @@ RowsByKey = Mapping[str, Row]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A grid of sizes, each trained with several seeds.
-
-    sizes  of the architecture that stay the same
-    axes   what varies, name and increasing values; the last axis is the one that is searched for
-           its smallest value that memorises; "sequences" is the axis of the data
-    data   {"sha256": ...}, and "loss": "squared" where it is not the cross-entropy
-    find   bisect the last axis, instead of training all of it
-    """
+    """A grid of sizes, each trained with several seeds."""
 
     architecture: str
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int]  # of the architecture that stay the same
+    # what varies, name and increasing values; the last axis is the one that is searched for its
+    # smallest value that memorises; "sequences" is the axis of the data
     axes: tuple[Axis, ...]
-    data: Mapping[str, Any]
+    data: Mapping[str, Any]  # {"sha256": ...}, and "loss": "squared" unless it is the cross-entropy
     protocol: Protocol
     criterion: Criterion
     seeds: int = 1
-    find: bool = False
+    find: bool = False  # bisect the last axis, instead of training all of it
 
     def __post_init__(self) -> None:
         if not self.axes:
@@ -155,13 +150,13 @@ class Sweep:
         """The resolved configuration, as it is read back; "axes" and "seeds" may be extended."""
         axes: list[dict] = [{"name": name, "values": list(values)} for name, values in self.axes]
         axes[-1]["find"] = self.find
-        found = {
+        configuration = {
             "architecture": self.architecture,
             "sizes": self.fixed_sizes,
             "axes": axes,
             "data": dict(self.data),
             "protocol": self.protocol.json(),
-            "criterion": {"kind": self.criterion.kind, "value": self.criterion.value},
+            "criterion": asdict(self.criterion),
             "seeds": self.seeds,
         }
-        return json.loads(json.dumps(found))
+        return json.loads(json.dumps(configuration))

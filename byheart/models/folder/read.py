@@ -27,31 +27,38 @@ def read(path: Path) -> ModelData:
     try:
         if not path.is_dir():
             raise ByheartError(f"{path} is not a directory; give the folder of a model.")
-        certificate = _certificate(read_text_file(path / "certificate.json"), path)
-        store = kind_with(certificate.choice("claim", tuple(KINDS))).store
+        content = read_text_file(path / "certificate.json")
+        certificate = Object.parse(content, f"{path}/certificate.json")
+        certificate.expect("format", "byheart-certificate")
+        check_version(certificate)
         names = certificate.object("files")
+        for name in names.values:
+            names.get(name, str)
+        verification, data = _verification(certificate), _data(certificate)
+        change = _change(certificate)
+        store = kind_with(certificate.choice("claim", tuple(KINDS))).store
         if names.values.keys() != set(store.FILES):
             names.refuse(f"it must name {', '.join(store.FILES)} and nothing else")
         text = {x: read_text_file(path / x) for x in store.FILES if not x.endswith(WEIGHTS)}
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
         model, digest = store.read(path, text, certificate)
         hashes[weights_file(store)] = digest
-        found = list(_disagreements(certificate, text, hashes, model, store, path))
-        if found:
-            more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
-            raise DisagreementError(f"{path}: {found[0]}{more}.")
+        disagreements = list(_disagreements(certificate, text, hashes, model, store, path))
+        if disagreements:
+            more = f" (and {len(disagreements) - 1} more disagreements)"
+            more = more if len(disagreements) > 1 else ""
+            raise DisagreementError(f"{path}: {disagreements[0]}{more}.")
         tokenizer = None
         if os.path.lexists(path / TOKENIZER):
             tokenizer = read_text_file(path / TOKENIZER).decode(errors="replace")
         parameters, bits = model.network.counts()
-        sha256, sequences = _data(certificate)
         record = replace(
             model.record,
-            data=model.record.data._replace(sha256=sha256, sequences=sequences),
+            data=model.record.data._replace(sha256=data[0], sequences=data[1]),
             parameters=Parameters(**parameters),
             bits=model.record.bits._replace(**bits),
-            verification=_verification(certificate),
-            change=_change(certificate),
+            verification=verification,
+            change=change,
             tokenizer=tokenizer,
         )
         return replace(model, record=record)
@@ -65,42 +72,24 @@ def read(path: Path) -> ModelData:
         raise ByheartError(f"{path!a} cannot be read: {error}.") from None
 
 
-def _certificate(content: bytes, path: Path) -> Object:
-    """certificate.json, with everything in it that other functions read."""
-    given = Object.parse(content, f"{path}/certificate.json")
-    given.expect("format", "byheart-certificate")
-    check_version(given)
-    files = given.object("files")
-    for name in files.values:
-        files.get(name, str)
-    _verification(given)
-    _data(given)
-    _change(given)
-    return given
-
-
 def weights_file(store: Storing) -> str:
     """The file of a folder that holds the weights."""
     return next(name for name in store.FILES if name.endswith(WEIGHTS))
 
 
 def _verification(certificate: Object) -> Verification:
+    """The evidence; how well distributions are stored is a note for people, where it is there."""
     given = certificate.object("verified")
     checked, correct = given.get("checked", int), given.get("correct", int)
-    engine = given.note("engine", str, "unknown")
-    fit = _fit(certificate)
-    return Verification(checked, correct, given.get("evidence", str), engine, fit=fit)
-
-
-def _fit(certificate: Object) -> Fit | None:
-    """How well the distributions are stored, where the certificate says so: a note for people."""
+    engine, evidence = given.note("engine", str, "unknown"), given.get("evidence", str)
     divergence, loss = (certificate.note(name, dict, {}) for name in ("divergence", "loss"))
     amounts: list[Any] = [divergence.get("mean"), divergence.get("max"), loss.get("total")]
     amounts += [loss.get("entropy"), certificate.values.get("accuracy")]
-    if not all(type(x) in (int, float) and abs(x) <= sys.float_info.max for x in amounts):
-        return None
-    mean, most, total, entropy, accuracy = map(float, amounts)
-    return Fit(mean, most, total, entropy, accuracy, certificate.note("predictions", int))
+    fit = None
+    if all(type(x) in (int, float) and abs(x) <= sys.float_info.max for x in amounts):
+        mean, most, total, entropy, accuracy = map(float, amounts)
+        fit = Fit(mean, most, total, entropy, accuracy, certificate.note("predictions", int))
+    return Verification(checked, correct, evidence, engine, fit=fit)
 
 
 def _data(given: Object) -> tuple[str, int]:
@@ -143,8 +132,8 @@ def _disagreements(
     for group, counts in zip(("parameters", "bits"), model.network.counts(), strict=True):
         listed = recorded.object(group)
         for name, count in counts.items():
-            if (found := listed.get(name, int)) != count:
-                yield f"{notes} says {group}.{name} is {shown(found)}, it is {count}"
+            if (number := listed.get(name, int)) != count:
+                yield f"{notes} says {group}.{name} is {shown(number)}, it is {count}"
     if _data(recorded) != _data(certificate):
         yield f"{notes} and certificate.json name different data"
     change = _change(certificate)

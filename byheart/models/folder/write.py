@@ -53,18 +53,13 @@ def save(
                 write_jsonl(data, folder / "data.jsonl")
                 sync(folder / "data.jsonl")
             _read_back(folder, place, model)
-    except ByheartError as error:
-        if isinstance(error.__cause__, OSError):  # it names a file of the temporary folder
-            raise _unwritable(place, error.__cause__) from error
-        raise
-    except OSError as error:
-        raise _unwritable(place, error) from error
+    except (ByheartError, OSError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(cause, OSError):  # which would name a file of the temporary folder
+            raise
+        raise ByheartError(f"{place} cannot be written: {cause.strerror or cause}.") from error
     except (ValueError, OverflowError) as error:  # a name or a number that no file can hold
         raise ByheartError(f"{str(place)!a} cannot be written: {error}.") from error
-
-
-def _unwritable(path: Path, error: OSError) -> ByheartError:
-    return ByheartError(f"{path} cannot be written: {error.strerror or error}.")
 
 
 def _contents(model: ModelData, verified: Verification, with_data: bool) -> dict[str, list[Piece]]:
@@ -88,11 +83,8 @@ def _contents(model: ModelData, verified: Verification, with_data: bool) -> dict
         "verified": {**verified.json(), "engine": verified.engine},
         **(verified.fit.json() if verified.fit else {}),
     }
-    files["README.md"] = [
-        kind.show.card(model, verified, check_again(model, with_data)).encode(
-            "ascii", "backslashreplace"
-        )
-    ]
+    card = kind.show.card(model, verified, check_again(model, with_data))
+    files["README.md"] = [card.encode("ascii", "backslashreplace")]
     if (tokenizer := model.record.tokenizer) is not None:
         files.setdefault(TOKENIZER, [tokenizer.encode()])
     return {**files, "certificate.json": [as_json(certificate)]}
@@ -101,13 +93,13 @@ def _contents(model: ModelData, verified: Verification, with_data: bool) -> dict
 def _read_back(folder: Path, place: Path, model: ModelData) -> None:
     """A folder that does not open, because a limit of the format is passed, must not appear."""
     try:
-        found = read(folder)
+        copy = read(folder)
     except ByheartError as error:
         if isinstance(error.__cause__, OSError):
             raise
         reason = str(error).replace(str(folder), "the folder")
         raise ByheartError(f"{place} cannot be written: {reason}") from error
-    if found.network != model.network:
+    if copy.network != model.network:
         raise AssertionError("the folder holds another network")
-    if (found.tokens, found.labels) != (model.tokens, tuple(model.labels)):
+    if (copy.tokens, copy.labels) != (model.tokens, tuple(model.labels)):
         raise AssertionError("the folder holds other words")

@@ -1,12 +1,8 @@
 // Ask: a box, the answer, and its way through the network, stage by stage.
 
-import { Progress, ending, field, fill, h, note, number, plural, problem, shown } from "./dom.js";
-import { drawing } from "./picture.js";
-import { answer, begin, jobOf, latest, rows, stop } from "./server.js";
-
-export function options(models) {
-  return models.map((x) => h("option", { value: x.id }, `${x.name}${x.data ? `, ${x.data}` : ""}${x.parameters ? `: ${plural(x.parameters, "parameter")}` : ""}`));
-}
+import { attempt, field, h, layout, note, number, option, outcome, plural, remark, shown } from "./dom.js";
+import { framed } from "./picture.js";
+import { begin, jobOf, latest, rows } from "./server.js";
 
 // The list of models in a select; a new model is chosen when it appears.
 export function refill(select, models) {
@@ -16,31 +12,26 @@ export function refill(select, models) {
   const keep = newest === select.newest ? select.value : newest;
   select.ids = ids;
   select.newest = newest;
-  select.replaceChildren(...options(models));
+  const title = (x) => `${x.name}${x.data ? `, ${x.data}` : ""}${x.parameters ? `: ${plural(x.parameters, "parameter")}` : ""}`;
+  select.replaceChildren(...models.map((x) => option([x.id, title(x)])));
   select.value = keep ?? "";
 }
 
 export function ask(root) {
   const select = h("select");
   const text = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  const said = h("div", { "aria-live": "polite" });
   const question = field("Question", text, "An input of your data");
   const form = h("form", { class: "asking", onsubmit: submit }, field("Model", select), question, h("button", {}, "Ask"));
   const empty = note("There is no model yet. Compile one first.");
-  const progress = new Progress(stop);
-  const result = h("div");
-  root.append(h("p", { class: "lead" }, "Ask the model, and follow how its weights answer."), empty, form, said, progress.element, result);
+  const { said, progress, result } = layout(root, "Ask the model, and follow how its weights answer.", empty, form);
 
-  async function submit(event) {
+  function submit(event) {
     event.preventDefault();
-    said.replaceChildren();
-    if (!text.value.trim()) return;
-    try {
+    return attempt(said, async () => {
+      if (!text.value.trim()) return;
       await begin("ask", { model: select.value, text: text.value });
       turn += 1;
-    } catch (error) {
-      said.replaceChildren(problem(error.message));
-    }
+    });
   }
   let turn = 0;
 
@@ -59,11 +50,7 @@ export function ask(root) {
     const asked = latest(state, (x) => x.task === "ask" && x.asked.text === text.value && x.asked.model === select.value);
     const job = asked ?? latest(state, (x) => x.task === "ask");
     progress.update(job);
-    fill(result, [job?.id, job?.status, turn], () => {
-      const place = h("div");
-      if (job?.status === "done") answer(job.id).then((found) => place.replaceChildren(...answered(found, job)));
-      return [ending(job), place];
-    });
+    outcome(result, job, answered, turn);
   };
 }
 
@@ -73,7 +60,7 @@ function answered(found, job) {
   const several = found.probabilities && found.probabilities.length > 1;
   const parts = [
     h("section", { class: `card answer${unknown || stranger ? " unknown" : ""}`, "aria-live": "polite" },
-      h("p", { class: "remark" }, shown(found.input)),
+      remark(shown(found.input)),
       h("p", { class: "big" }, stranger ? "not in the data" : !unknown ? found.shown : found.known === false ? "unknown" : "no label"),
       stranger ? h("p", {}, unknown ? "The network gives no label" : ["The network answers ", h("strong", {}, found.shown), ", which means nothing"], ': it may answer anything to an input that is not in its data. Compile it with the option "unknown", and it says so itself.') : null,
       several ? h("p", {}, found.likely) : null,
@@ -105,7 +92,6 @@ function stepper(found, job) {
   const play = h("button", { type: "button", onclick: toggle }, "Play");
   const back = h("button", { type: "button", class: "quiet", onclick: () => step(at - 1), "aria-label": "Previous stage" }, "‹");
   const forth = h("button", { type: "button", class: "quiet", onclick: () => step(at + 1), "aria-label": "Next stage" }, "›");
-  const frame = h("div", { class: "scroll picture", tabindex: "0", role: "region", "aria-label": "The network" });
   let at = stages.length;
   let timer = null;
   let picture = null;
@@ -142,10 +128,9 @@ function stepper(found, job) {
     step(at === stages.length ? 1 : at + 1);
     timer = setInterval(() => (at < stages.length && play.isConnected ? step(at + 1) : toggle()), 900);
   }
-  drawing(job.id, found.picture, `The network with ${stages.length} stages; what this answer reads is marked.`).then((made) => {
+  const frame = framed(job.id, found.picture, "The network", `The network with ${stages.length} stages; what this answer reads is marked.`, (made) => {
     picture = made;
     made.classList.add("tracing");
-    frame.replaceChildren(made);
     step(at);
   });
   step(at);

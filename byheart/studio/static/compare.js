@@ -1,48 +1,38 @@
 // Compare: all methods and bounds, sortable, and how they grow with the number of contexts.
 
-import { Progress, ending, evidence, field, fill, h, note, number, plural } from "./dom.js";
+import { evidence, field, fill, h, layout, leftOut, note, number, outcome, plural, region, remark, table } from "./dom.js";
 import { comparison } from "./compile.js";
-import { drawing } from "./picture.js";
-import { answer, stop } from "./server.js";
+import { framed } from "./picture.js";
 
 const SIGNS = { at_least: "≥ ", at_most: "≤ " };
 const COLUMNS = [["title", "method or bound"], ["parameters", "parameters"], ["bits", "bits"], ["units", "units"], ["depth", "depth"], ["evidence", "evidence"]];
 
 export function compare(root) {
-  const progress = new Progress(stop);
-  const result = h("div");
-  root.append(h("p", { class: "lead" }, "Every construction and every bound for your data, side by side. Point at a row, or focus it, to read its theorem."), progress.element, result);
+  const { progress, result } = layout(root, "Every construction and every bound for your data, side by side. Point at a row, or focus it, to read its theorem.");
   return (state) => {
     const job = comparison(state);
     progress.update(job);
     const models = state.models.filter((x) => !x.given && x.bits && x.data === state.data?.name);
-    fill(result, [Boolean(state.data), job?.id, job?.status, models.map((x) => x.id)], () => {
-      if (!state.data) return note("Choose a file on the first screen.");
-      const place = h("div");
-      if (job?.status === "done") answer(job.id).then((found) => place.replaceChildren(...compared(found, job, models)));
-      return [ending(job), place];
-    });
+    if (!state.data) fill(result, [], () => note("Choose a file on the first screen."));
+    else outcome(result, job, (found) => compared(found, job, models), models.map((x) => x.id));
   };
 }
 
 function compared(found, job, models) {
   const own = models.map((x) => ({ title: `${x.name}, compiled here`, kind: "yours", parameters: x.parameters, bits: x.bits, units: null, depth: null, evidence: x.evidence, applies: true, reason: "A model of this page." }));
   const rows = [...own, ...found.rows.filter((x) => x.applies && (x.parameters !== null || x.bits !== null))];
-  const left = found.rows.filter((x) => !x.applies);
   return [
     h("h2", {}, `${found.dataset.name}: ${plural(found.dataset.sequences, "sequence")}, ${plural(found.dataset.contexts, "context")}, ${plural(found.dataset.labels, "label")}`),
-    table(rows, found.methods),
-    h("p", { class: "remark" }, "≥ bounds: with fewer it is impossible, for the worst labels or distributions. ≤ bounds: this many are enough. Constructions are predicted unless they have evidence."),
-    left.length ? h("details", { class: "card" }, h("summary", {}, `${plural(left.length, "row")} that ${left.length === 1 ? "does" : "do"} not apply`),
-      h("table", { class: "lines" }, h("tbody", {}, left.map((row) => h("tr", {}, h("th", { scope: "row" }, row.title), h("td", { class: "remark" }, row.reason)))))) : null,
+    sortable(rows, found.methods),
+    remark("≥ bounds: with fewer it is impossible, for the worst labels or distributions. ≤ bounds: this many are enough. Constructions are predicted unless they have evidence."),
+    leftOut("row", found.rows.filter((x) => !x.applies).map((x) => [x.title, x.reason])),
     growth(found, job),
-  ].filter(Boolean);
+  ];
 }
 
-function table(rows, methods) {
-  const theorem = h("aside", { class: "card theorem", "aria-live": "polite" }, h("p", { class: "remark" }, "Point at a row to read its theorem."));
+function sortable(rows, methods) {
+  const theorem = h("aside", { class: "card theorem", "aria-live": "polite" }, remark("Point at a row to read its theorem."));
   const body = h("tbody");
-  const heads = {};
   let by = "parameters";
   let down = false;
 
@@ -50,7 +40,7 @@ function table(rows, methods) {
     const about = methods[row.name];
     const parts = [h("h3", {}, row.title)];
     if (about) {
-      parts.push(h("p", { class: "remark" }, `${about.paper}, ${about.item}`), h("p", {}, about.statement));
+      parts.push(remark(`${about.paper}, ${about.item}`), h("p", {}, about.statement));
       for (const name of ["assumptions", "guarantee", "departures"]) if (about[name]) parts.push(h("h4", {}, name), h("p", { class: "codes" }, about[name]));
     }
     if (row.reason) parts.push(h("p", {}, row.reason));
@@ -74,12 +64,14 @@ function table(rows, methods) {
     const order = [...rows].sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0));
     if (down) order.reverse();
     body.replaceChildren(...order.map(line));
-    for (const [key, head] of Object.entries(heads)) head.setAttribute("aria-sort", key !== by ? "none" : down ? "descending" : "ascending");
+    COLUMNS.forEach(([key], i) => heads[i].setAttribute("aria-sort", key !== by ? "none" : down ? "descending" : "ascending"));
   }
-  const head = h("tr", {}, COLUMNS.map(([key, title], i) => (heads[key] = h("th", { scope: "col", class: i && i < 5 ? "number" : null }, h("button", { type: "button", class: "sort", onclick: () => sort(key) }, title)))));
+  const buttons = COLUMNS.map(([key, title]) => h("button", { type: "button", class: "sort", onclick: () => sort(key) }, title));
+  const whole = table(buttons, (i) => i && i < 5, body);
+  const heads = whole.querySelectorAll("th");
   down = true;
   sort("parameters");
-  return h("div", { class: "beside" }, h("div", { class: "scroll tall", role: "region", "aria-label": "Methods and bounds", tabindex: "0" }, h("table", { class: "rows" }, h("thead", {}, head), body)), theorem);
+  return h("div", { class: "beside" }, region("tall", "Methods and bounds", whole), theorem);
 }
 
 // Closed forms for more contexts than the data has; all of them are computed once.
@@ -94,7 +86,6 @@ function growth(found, job) {
   const range = h("input", { type: "range", min: 0, max: places.length - 1, step: 1, value: start, oninput: () => show() });
   const said = h("output", { "aria-live": "polite" });
   const body = h("tbody");
-  const frame = h("div", { class: "scroll picture", tabindex: "0", role: "region", "aria-label": "Sizes by the number of contexts" });
   let mark = null;
 
   function show() {
@@ -106,15 +97,14 @@ function growth(found, job) {
     body.replaceChildren(...sized.map(([x, size]) => h("tr", {}, h("th", { scope: "row" }, x.name), h("td", { class: "number" }, size === null ? "-" : x.sign + number(size)))));
     if (mark) mark(contexts);
   }
-  if (found.picture) drawing(job.id, found.picture, "Parameters over contexts, on logarithmic axes").then((made) => {
-    frame.replaceChildren(made);
+  const frame = framed(job.id, found.picture, "Sizes by the number of contexts", "Parameters over contexts, on logarithmic axes", (made) => {
     mark = marker(made, found.limits.x);
     show();
   });
   show();
-  return h("section", {}, h("h2", {}, "How they grow"), h("p", { class: "remark" }, "Closed forms for random data of this shape: same length, labels and vocabulary."),
+  return h("section", {}, h("h2", {}, "How they grow"), remark("Closed forms for random data of this shape: same length, labels and vocabulary."),
     h("div", { class: "slider" }, field("Contexts", range), said),
-    h("div", { class: "beside wide" }, frame, h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Parameters at this number of contexts" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "method or bound"), h("th", { scope: "col", class: "number" }, "parameters"))), body))));
+    h("div", { class: "beside wide" }, frame, region("tall", "Parameters at this number of contexts", table(["method or bound", "parameters"], (i) => i, body))));
 }
 
 // A line in the picture at a number of contexts; limits are those of its logarithmic axis.

@@ -1,7 +1,7 @@
 // Compile: methods that apply with their sizes, one click, progress, and the proof.
 
-import { Progress, checkbox, ending, field, fill, h, lines, note, number, plural, problem } from "./dom.js";
-import { answer, begin, jobOf, latest, stop } from "./server.js";
+import { Progress, attempt, checkbox, download, field, fill, h, layout, lead, leftOut, lines, note, number, outcome, plural, region, remark, stamped, table } from "./dom.js";
+import { begin, jobOf, latest } from "./server.js";
 
 const UNKNOWN = 20; // bits: an unknown input is told apart except with probability 2^-20
 
@@ -25,7 +25,6 @@ export function comparison(state, rule = "refuse") {
 }
 
 export function compile(root, go) {
-  const said = h("div", { "aria-live": "polite" });
   const rule = h("select", {}, ["refuse", "majority", "drop"].map((x) => h("option", { value: x }, x)));
   const rules = field("Contexts with two labels", rule, "refuse, take the majority's label, or drop them (--on-conflict)");
   rules.hidden = true;
@@ -34,16 +33,14 @@ export function compile(root, go) {
   const first = h("button", { type: "button", onclick: () => start(DEFAULT) }, "Compile");
   const choices = h("div", {}, h("div", { class: "fields" }, rules, unknown.element, editable.element),
     h("p", {}, first, h("span", { class: "remark" }, " with the default method, or choose one below")));
-  const building = new Progress(stop);
-  const comparing = new Progress(stop);
-  const result = h("div");
+  const { said, progress, result } = layout(root, "Every method builds a network from a theorem and proves it on every item before you see it.");
+  const comparing = new Progress();
   const methods = h("div");
-  root.append(h("p", { class: "lead" }, "Every method builds a network from a theorem and proves it on every item before you see it."), said, building.element, result, choices, comparing.element, methods);
+  root.append(choices, comparing.element, methods);
   let state = null;
   rule.addEventListener("change", () => update(state));
 
-  async function start(about) {
-    said.replaceChildren();
+  function start(about) {
     const options = {};
     if (unknown.input.checked && "reject_unknown" in about.options) options.reject_unknown = UNKNOWN;
     if (editable.input.checked && "editable" in about.options) options.editable = true;
@@ -51,12 +48,10 @@ export function compile(root, go) {
     if (about.method) given.method = about.method;
     if (about.form) given.form = about.form;
     if (!rules.hidden && rule.value !== "refuse" && about.stores === "labels") given.on_conflict = rule.value;
-    try {
+    return attempt(said, async () => {
       await begin("compile", given);
       scrollTo({ top: 0 });
-    } catch (error) {
-      said.replaceChildren(problem(error.message));
-    }
+    });
   }
 
   function update(now) {
@@ -66,24 +61,14 @@ export function compile(root, go) {
     choices.hidden = !ready;
     rules.hidden = !(ready && read.summary.conflicts);
     const job = latest(state, (x) => x.task === "compile");
-    building.update(job);
+    progress.update(job);
     first.disabled = job?.status === "running";
-    fill(result, [job?.id, job?.status], () => {
-      const place = h("div");
-      if (job?.status === "done") {
-        const model = state.models.find((x) => x.job === job.id);
-        answer(job.id).then((found) => place.replaceChildren(...proved(found, model, job, go)));
-      }
-      return [ending(job), place];
-    });
+    const model = state.models.find((x) => x.job === job?.id);
+    outcome(result, job, (found) => proved(found, model, go));
     const compared = comparison(state, rules.hidden ? "refuse" : rule.value);
     comparing.update(compared);
-    fill(methods, [ready, compared?.id, compared?.status, job?.status === "running"], () => {
-      if (!ready) return note("Choose a file on the first screen.");
-      const place = h("div");
-      if (compared?.status === "done") answer(compared.id).then((found) => place.replaceChildren(...listed(found, job?.status === "running", start)));
-      return [ending(compared), place];
-    });
+    if (!ready) fill(methods, [], () => note("Choose a file on the first screen."));
+    else outcome(methods, compared, (found) => listed(found, first.disabled, start), first.disabled);
   }
   return update;
 }
@@ -91,13 +76,11 @@ export function compile(root, go) {
 function listed(found, busy, start) {
   const known = found.rows.filter((row) => row.kind === "construction" && found.methods[row.name]);
   const applies = known.filter((row) => row.applies);
-  const left = known.filter((row) => !row.applies);
   const best = applies.find((row) => ["hash-fold-retrieve", "seq2seq (small)"].includes(row.name));
   const order = best ? [best, ...applies.filter((row) => row !== best)] : applies;
   return [
     h("h2", {}, plural(applies.length, "method") + " apply"),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Methods that apply" }, h("table", { class: "rows" },
-      h("thead", {}, h("tr", {}, ["", "method", "parameters", "bits", "depth", "what it builds"].map((x, i) => h("th", { scope: "col", class: i > 1 && i < 5 ? "number" : null }, x)))),
+    region("", "Methods that apply", table(["", "method", "parameters", "bits", "depth", "what it builds"], (i) => i > 1 && i < 5,
       h("tbody", {}, order.map((row) => {
         const about = found.methods[row.name];
         const estimated = (row.reason || "").startsWith("estimated");
@@ -109,24 +92,18 @@ function listed(found, busy, start) {
           h("td", { class: "number" }, number(row.depth)),
           h("td", { class: "remark" }, `${about.summary} ${about.paper}, ${about.item}`));
       })))),
-    h("p", { class: "remark" }, "Sizes are predicted, without the options above, except that of the default method, which is built or estimated. Of exact networks the parameters that are not 0 count, of decoders all."),
-    left.length ? h("details", { class: "card" }, h("summary", {}, `${plural(left.length, "method")} that ${left.length === 1 ? "does" : "do"} not apply`),
-      h("table", { class: "lines" }, h("tbody", {}, left.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), h("td", { class: "remark" }, row.reason)))))) : null,
-  ].filter(Boolean);
-}
-
-function proved(found, model, job, go) {
-  const word = found.verified.evidence;
-  return [
-    h("section", { class: `card verdict ${word}` },
-      h("p", { class: "stamp" }, word === "proved" ? "PROVED" : word),
-      h("p", { class: "lead" }, found.verdict, "."),
-      h("p", {}, h("button", { type: "button", onclick: () => go("ask") }, "Ask it"), " ",
-        model ? h("a", { class: "button quiet", href: `/models/${model.id}`, download: "" }, "Download the model folder (.zip)") : null)),
-    h("div", { class: "two" },
-      h("div", {}, h("h3", {}, "Size"), lines(found.lines), ...found.reading_notes.map((x) => note(`note: ${x}.`)), ...found.remarks.map((x) => note(x)), h("p", { class: "remark" }, `built in ${number(found.seconds.build)} s, verified in ${number(found.seconds.verify)} s`)),
-      h("div", {}, h("h3", {}, "Certificate"), h("p", { class: "remark" }, "What is claimed, on what evidence, and the hashes of the files. ", h("code", {}, "byheart verify DIR DATA --checker"), " repeats the proof with an independent program."),
-        h("pre", { tabindex: "0", "aria-label": "certificate.json" }, JSON.stringify(found.certificate, null, 1)))),
+    remark("Sizes are predicted, without the options above, except that of the default method, which is built or estimated. Of exact networks the parameters that are not 0 count, of decoders all."),
+    leftOut("method", known.filter((row) => !row.applies).map((row) => [row.name, row.reason])),
   ];
 }
 
+function proved(found, model, go) {
+  return [
+    stamped(found.verified.evidence, lead(found.verdict, "."),
+      h("p", {}, h("button", { type: "button", onclick: () => go("ask") }, "Ask it"), " ", model ? download(`/models/${model.id}`, "Download the model folder (.zip)") : null)),
+    h("div", { class: "two" },
+      h("div", {}, h("h3", {}, "Size"), lines(found.lines), ...found.reading_notes.map((x) => note(`note: ${x}.`)), ...found.remarks.map((x) => note(x)), remark(`built in ${number(found.seconds.build)} s, verified in ${number(found.seconds.verify)} s`)),
+      h("div", {}, h("h3", {}, "Certificate"), remark("What is claimed, on what evidence, and the hashes of the files. ", h("code", {}, "byheart verify DIR DATA --checker"), " repeats the proof with an independent program."),
+        h("pre", { tabindex: "0", "aria-label": "certificate.json" }, JSON.stringify(found.certificate, null, 1)))),
+  ];
+}

@@ -1,14 +1,18 @@
 // Elements, without a line of HTML: whatever a file says is text and nothing else.
 
+import { answer, stop } from "./server.js";
+
+const present = (x) => x !== null && x !== undefined && x !== false;
+
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (!present(value)) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "value" || name === "checked") element[name] = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(3).filter((x) => x !== null && x !== undefined && x !== false).map(node));
+  element.append(...children.flat(3).filter(present).map(node));
   return element;
 }
 
@@ -19,9 +23,7 @@ export function fill(place, key, build) {
   const text = JSON.stringify(key) ?? "";
   if (place.filled === text) return;
   place.filled = text;
-  const content = build();
-  const found = (Array.isArray(content) ? content.flat(3) : [content]).filter((x) => x !== null && x !== undefined && x !== false);
-  place.replaceChildren(...found.map(node));
+  place.replaceChildren(...[build()].flat(4).filter(present).map(node));
 }
 
 export function number(x) {
@@ -51,21 +53,71 @@ export function lines(rows) {
     h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, value), h("td", { class: "remark" }, remark)))));
 }
 
-export function evidence(word) {
-  return word ? h("span", { class: `evidence ${word}` }, word) : h("span", { class: "remark" }, "-");
+// A table with a head; columns of numbers are those that `numbers` says.
+export function table(heads, numbers, body) {
+  const head = heads.map((x, i) => h("th", { scope: "col", class: numbers(i) ? "number" : null }, x));
+  return h("table", { class: "rows" }, h("thead", {}, h("tr", {}, head)), body);
 }
 
-export function problem(sentence) {
-  return h("p", { class: "problem", role: "alert" }, sentence);
+// Names with the reason why they are left out, folded away.
+export function leftOut(noun, rows) {
+  if (!rows.length) return null;
+  const line = ([name, reason]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "remark" }, reason));
+  return h("details", { class: "card" }, h("summary", {}, `${plural(rows.length, noun)} that ${rows.length === 1 ? "does" : "do"} not apply`), h("table", { class: "lines" }, h("tbody", {}, rows.map(line))));
 }
 
-export function note(sentence) {
-  return h("p", { class: "note" }, sentence);
+// A part of the page that scrolls by itself.
+export function region(kind, label, ...children) {
+  return h("div", { class: `scroll ${kind}`, tabindex: "0", role: "region", "aria-label": label }, children);
+}
+
+export const option = ([value, name]) => h("option", { value }, name);
+export const evidence = (word) => h("span", { class: word ? `evidence ${word}` : "remark" }, word || "-");
+export const problem = (sentence) => h("p", { class: "problem", role: "alert" }, sentence);
+export const note = (sentence) => h("p", { class: "note" }, sentence);
+export const lead = (...words) => h("p", { class: "lead" }, words);
+export const remark = (...words) => h("p", { class: "remark" }, words);
+
+// The verdict of a model, in a frame.
+export function stamped(word, ...children) {
+  return h("section", { class: `card verdict ${word}` }, h("p", { class: "stamp" }, word === "proved" ? "PROVED" : word), children);
+}
+
+export function download(address, name) {
+  return h("a", { class: "button quiet", href: address, download: "" }, name);
+}
+
+// Do something; a refusal is shown in the place `said`.
+export async function attempt(said, action) {
+  said.replaceChildren();
+  try {
+    await action();
+  } catch (error) {
+    said.replaceChildren(problem(error.message));
+  }
+}
+
+// What every screen has: a sentence about it, a place for refusals, the progress and the result.
+export function layout(root, sentence, ...parts) {
+  const said = h("div", { "aria-live": "polite" });
+  const progress = new Progress();
+  const result = h("div");
+  root.append(...[lead(sentence), parts, said, progress.element, result].flat());
+  return { said, progress, result };
+}
+
+// What became of a job: how it ended, or its answer as `build` shows it.
+export function outcome(place, job, build, ...key) {
+  fill(place, [job?.id, job?.status, key], () => {
+    const content = h("div");
+    if (job?.status === "done") answer(job.id).then((found) => content.replaceChildren(...build(found, job).filter(present)));
+    return [ending(job), content];
+  });
 }
 
 // A job while it waits or runs: what it does, how far it is, and a button that stops it.
 export class Progress {
-  constructor(stop) {
+  constructor() {
     this.words = h("span", { "aria-live": "polite" });
     this.bar = h("progress", { "aria-label": "Progress" });
     this.more = h("span", { class: "remark" });
@@ -89,10 +141,8 @@ export class Progress {
 
 // How a job ended, if it did not end well.
 export function ending(job) {
-  if (!job) return null;
-  if (job.status === "failed") return problem(job.error);
-  if (job.status === "stopped") return note("Stopped. Nothing was kept of it.");
-  return null;
+  if (job?.status === "failed") return problem(job.error);
+  return job?.status === "stopped" ? note("Stopped. Nothing was kept of it.") : null;
 }
 
 export function field(label, control, help) {

@@ -1,8 +1,8 @@
 // Drop: what was read and what was not, conflicts with their lines, and the bounds as one bar.
 
-import { Progress, ending, evidence, field, fill, h, lines, note, number, plural, problem, shown } from "./dom.js";
-import { answer, begin, example, jobOf, stop, upload } from "./server.js";
-import { windowed } from "./table.js";
+import { Progress, attempt, evidence, field, fill, h, lead, lines, note, number, outcome, plural, shown } from "./dom.js";
+import { answer, begin, example, jobOf, upload } from "./server.js";
+import { itemColumns, windowed } from "./table.js";
 
 export function drop(root, go) {
   const said = h("div", { "aria-live": "polite" });
@@ -11,21 +11,13 @@ export function drop(root, go) {
     h("label", { for: "file", class: "button" }, "Choose a file"), input,
     h("span", {}, " or drop it here: .jsonl, .csv, .tsv, .txt, .json, .parquet, .npz; also compressed. "),
     h("button", { type: "button", class: "quiet", onclick: () => tried(example) }, "Try the built-in book"));
-  const progress = new Progress(stop);
+  const progress = new Progress();
   const result = h("div");
   const options = h("div");
   root.append(zone, said, progress.element, result, options);
 
-  async function tried(action) {
-    said.replaceChildren();
-    try {
-      await action();
-    } catch (error) {
-      said.replaceChildren(problem(error.message));
-    }
-  }
+  const tried = (action) => attempt(said, action);
   function send(file) {
-    said.replaceChildren(note(`Sending ${file.name}.`));
     tried(() => upload(file));
     input.value = "";
   }
@@ -43,12 +35,7 @@ export function drop(root, go) {
     progress.update(job);
     const over = job && job.status !== "running" && job.status !== "waiting";
     const model = state.models.filter((x) => x.bits && !x.given && x.data === state.data?.name).at(-1);
-    fill(result, [job?.id, job?.status, model?.id], () => {
-      if (!over) return [];
-      const place = h("div");
-      if (job.status === "done") answer(job.id).then((found) => place.replaceChildren(...read(found, job, model, go)));
-      return [ending(job), place];
-    });
+    outcome(result, job, (found) => read(found, job, model, go), model?.id);
     fill(options, [job?.id, job?.status], () => {
       const place = h("div");
       if (over && job.status !== "stopped") {
@@ -63,7 +50,7 @@ function read(found, job, model, go) {
   const conflicts = found.conflicts.contexts;
   return [
     h("h2", {}, found.name),
-    h("p", { class: "lead" }, `${plural(found.sequences, "sequence")}, ${plural(found.contexts, "context")}, ${plural(found.labels, "label")}. `,
+    lead(`${plural(found.sequences, "sequence")}, ${plural(found.contexts, "context")}, ${plural(found.labels, "label")}. `,
       h("button", { type: "button", onclick: () => go("compile") }, "Compile it")),
     ...unread(found).map((x) => note(`not read: ${x}.`)),
     ...found.reading_notes.map((x) => note(`note: ${x}.`)),
@@ -71,13 +58,9 @@ function read(found, job, model, go) {
     conflicts ? conflicting(found, job) : h("p", {}, "No context has two labels."),
     h("h3", {}, "What was read"),
     h("div", { class: "two" }, lines(found.lines),
-      windowed({ job: job.id, table: "rows", total: found.rows.shown, label: "Rows as they are understood", columns: [
-        { title: "row", number: true, cell: (x) => number(x.row) },
-        { title: "input", cell: (x) => shown(x.input) },
-        { title: "label", cell: (x) => shown(x.label) },
-      ] })),
+      windowed({ job: job.id, table: "rows", total: found.rows.shown, label: "Rows as they are understood", columns: itemColumns() })),
     found.rows.shown < found.rows.total ? note(`The first ${number(found.rows.shown)} of ${number(found.rows.total)} rows are listed.`) : null,
-  ].filter(Boolean);
+  ];
 }
 
 // What of the file is in no row.

@@ -1,6 +1,7 @@
 // A picture of the command line inside the page: built again element by element, from a short list
 // of what a drawing needs, so that the page's own style reaches it and nothing else comes in.
 
+import { region } from "./dom.js";
 import { picture as fetchPicture } from "./server.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
@@ -48,7 +49,7 @@ function styled(made, text) {
 }
 
 // A drawing by its job and name; label says in words what it shows.
-export async function drawing(job, name, label) {
+async function drawing(job, name, label) {
   // a style attribute is refused by the page's policy, even while it is only parsed
   const text = (await fetchPicture(job, name)).replaceAll(' style="', ' data-style="').replace(/<style[^]*?<\/style>/g, "");
   const source = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -59,7 +60,16 @@ export async function drawing(job, name, label) {
   made.setAttribute("role", "img");
   made.setAttribute("aria-label", label);
   made.classList.add("drawing");
-  const paper = made.querySelector(`#${prefix}patch_1 > path`);
-  if (paper) paper.remove(); // the page has a colour of its own
+  made.querySelector(`#${prefix}patch_1 > path`)?.remove(); // the page has a colour of its own
   return made;
+}
+
+// The same in a frame, which has a title; `then` gets the drawing once it is there.
+export function framed(job, name, title, label, then = () => {}) {
+  const frame = region("picture", title);
+  drawing(job, name, label).then((made) => {
+    frame.replaceChildren(made);
+    then(made);
+  });
+  return frame;
 }

@@ -1,13 +1,20 @@
 // A table of any length: only the rows in view are fetched, and only these are in the page.
 
-import { h, number } from "./dom.js";
+import { h, number, shown } from "./dom.js";
 import { rows as fetchRows } from "./server.js";
 
 const HEIGHT = 34; // pixels of a row, as in the style sheet
 const BEYOND = 20; // rows that are fetched on either side
 
+// The columns of rows of data; `cell` shows an input.
+export const itemColumns = (cell = (x) => shown(x.input)) => [
+  { title: "row", number: true, cell: (x) => number(x.row) },
+  { title: "input", cell },
+  { title: "label", cell: (x) => shown(x.label) },
+];
+
 // columns: [{ title, cell: (row) => text or element, number: whether it is one }]
-export function windowed({ job, table, total, columns, label, chosen }) {
+export function windowed({ job, table, total, columns, label }) {
   const body = h("tbody");
   const head = h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col", class: c.number ? "number" : null }, c.title))));
   const inner = h("table", { "aria-rowcount": total + 1 }, head, body);
@@ -50,6 +57,5 @@ export function windowed({ job, table, total, columns, label, chosen }) {
 
   box.addEventListener("scroll", () => requestAnimationFrame(show), { passive: true });
   requestAnimationFrame(show);
-  if (chosen) box.chosen = chosen;
   return h("div", { class: "windowed" }, box, h("p", { class: "remark" }, `${number(total)} rows`));
 }

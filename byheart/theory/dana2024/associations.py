@@ -21,7 +21,6 @@ Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 from ..assumptions import check, check_heads
@@ -57,44 +56,58 @@ class Row(NamedTuple):
 
 def rows(task: Task) -> tuple[Row, ...]:
     """All of them, the paper's own theorem first."""
-    check(contexts=(task.contexts, 1), vocabulary=(task.vocabulary, 2), length=(task.length, 1))
-    check_heads(0, task.head_dimension, task.dimension)
-    return tuple(row(task) for row in ROWS)
-
-
-def attention_only(task: Task) -> Row:
-    """Theorem 1: H d_h + d associations."""
     T, N, S, d, d_h = task
-    heads = heads_needed(T, d_h, d)
-    return Row(
-        "attention-only",
-        "dana2024, Theorem 1",
-        {"features of full rank": True, "d >= 2": d >= 2},
-        "d (S + 2 N + 4 d_h H), H = ceil((T_0 - d) / d_h)",
-        parameters(N, S, d, d_h, heads),
-        heads=heads,
-    )
-
-
-def attention_patterns(task: Task) -> Row:
-    """H (min(S, d_h) - 1) + 1 associations, by heads that have any attention pattern (if S <= d).
-
-    With S = 1 or d_h = 1 no number of heads memorises two associations: there is no count.
-    """
-    T, N, S, d, d_h = task
-    heads = mahdavi_heads(T, d_h, S) if min(S, d_h) >= 2 else None
-    return Row(
-        "attention patterns",
-        "mahdavi2024, Theorem 1 (dana2024, section 6, corrected)",
-        {
-            "S <= d": S <= d,
-            "S >= 2": S >= 2,
-            "d_h >= 2": d_h >= 2,
-            "any S queries independent": True,
-        },
-        "d (S + 2 N + 4 d_h H), H = ceil((T_0 - 1) / (min(S, d_h) - 1)); constants from memory",
-        None if heads is None else parameters(N, S, d, d_h, heads),
-        heads=heads,
+    check(contexts=(T, 1), vocabulary=(N, 2), length=(S, 1))
+    check_heads(0, d_h, d)
+    own = heads_needed(T, d_h, d)
+    # with S = 1 or d_h = 1 no number of heads memorises two associations
+    patterns = mahdavi_heads(T, d_h, S) if min(S, d_h) >= 2 else None
+    return (
+        Row(
+            "attention-only",
+            "dana2024, Theorem 1",
+            {"features of full rank": True, "d >= 2": d >= 2},
+            "d (S + 2 N + 4 d_h H), H = ceil((T_0 - d) / d_h)",
+            parameters(N, S, d, d_h, own),
+            heads=own,
+        ),
+        Row(  # heads that have any attention pattern (if S <= d)
+            "attention patterns",
+            "mahdavi2024, Theorem 1 (dana2024, section 6, corrected)",
+            {
+                "S <= d": S <= d,
+                "S >= 2": S >= 2,
+                "d_h >= 2": d_h >= 2,
+                "any S queries independent": True,
+            },
+            "d (S + 2 N + 4 d_h H), H = ceil((T_0 - 1) / (min(S, d_h) - 1)); constants from memory",
+            None if patterns is None else parameters(N, S, d, d_h, patterns),
+            heads=patterns,
+        ),
+        Row(  # many layers of constant width; attention has O(S) of it
+            "deep and narrow",
+            "kim2023, Theorem 4.1, with a word embedding (dana2024, section 6)",
+            {"feed-forward layers, more of them for more associations": True},
+            "O(S + N + sqrt(T_0 log T_0))",
+            S + N + math.ceil(math.sqrt(T * math.log(T))),
+            exact=False,
+        ),
+        Row(  # a head for each neuron of a network that has as many neurons as associations
+            "attention as neurons",
+            "huben2023 (dana2024, section 6)",
+            {"d_h >= 1 + S": d_h >= 1 + S, "d >= 2 + S": d >= 2 + S},
+            "O((d + S) (S + N + T_0))",
+            (d + S) * (S + N + T),
+            exact=False,
+            heads=T,
+        ),
+        Row(  # d^2 learnt numbers between fixed random vectors: H = 0 of Theorem 1 but for those
+            "linear associative memory",
+            "cabannes2024 (dana2024, section 6)",
+            {"S = 1": S == 1, "d = T_0": True},
+            "d^2, d = T_0",
+            T**2,
+        ),
     )
 
 
@@ -113,53 +126,3 @@ def mahdavi_heads(contexts: int, head_dimension: int, length: int) -> int:
     """The least H with H (min(S, d_h) - 1) + 1 >= T_0."""
     check(contexts=(contexts, 1), head_dimension=(head_dimension, 2), length=(length, 2))
     return -(-(contexts - 1) // (min(length, head_dimension) - 1))
-
-
-def deep_narrow(task: Task) -> Row:
-    """Many layers of constant width, with feed-forward parts; attention has O(S) of it."""
-    T, N, S, *_ = task
-    return Row(
-        "deep and narrow",
-        "kim2023, Theorem 4.1, with a word embedding (dana2024, section 6)",
-        {"feed-forward layers, more of them for more associations": True},
-        "O(S + N + sqrt(T_0 log T_0))",
-        S + N + math.ceil(math.sqrt(T * math.log(T))),
-        exact=False,
-    )
-
-
-def neurons_as_heads(task: Task) -> Row:
-    """A head for each neuron of a network that has as many neurons as associations."""
-    T, N, S, d, d_h = task
-    return Row(
-        "attention as neurons",
-        "huben2023 (dana2024, section 6)",
-        {"d_h >= 1 + S": d_h >= 1 + S, "d >= 2 + S": d >= 2 + S},
-        "O((d + S) (S + N + T_0))",
-        (d + S) * (S + N + T),
-        exact=False,
-        heads=T,
-    )
-
-
-def linear_memory(task: Task) -> Row:
-    """d associations in the d^2 learnable numbers of W, between fixed random vectors: d = T_0.
-
-    This is H = 0 of Theorem 1, except that the embeddings are not learnt. It reads single tokens.
-    """
-    return Row(
-        "linear associative memory",
-        "cabannes2024 (dana2024, section 6)",
-        {"S = 1": task.length == 1, "d = T_0": True},
-        "d^2, d = T_0",
-        task.contexts**2,
-    )
-
-
-ROWS: tuple[Callable[[Task], Row], ...] = (
-    attention_only,
-    attention_patterns,
-    deep_narrow,
-    neurons_as_heads,
-    linear_memory,
-)

@@ -1,6 +1,7 @@
 """The capacity and the size of a transformer of one attention layer.
 
-Paper        dana2024, Propositions 1 to 3, Theorems 1 to 3, Corollaries 1 and 2, eq. (2), (4), (6).
+Paper        dana2024, Propositions 2 and 3, Theorems 1 to 3, Corollaries 1 and 2; eq. (2), (4) and
+             (6).
 Statement    One layer of H heads of dimension d_h and a skip connection memorises H d_h + d
              contexts: associations, or distributions as well as any sequence encoder of dimension d
              does. Near look-up tables have such encoders of a small divergence.
@@ -45,34 +46,11 @@ from ..assumptions import check, check_heads
 from .near_tables import theorem_2 as theorem_2
 
 
-class Relation(NamedTuple):
-    """A statement without a number: what is at least what, and for which models."""
-
-    smaller: str
-    larger: str
-    scope: str
-
-    def __str__(self) -> str:
-        return f"{self.smaller} <= {self.larger} {self.scope}"
-
-
 class Accuracy(NamedTuple):
     """Shares of contexts whose likeliest token is correct."""
 
     proved: float  # whatever the labels are
     average: float  # over labels that are drawn uniformly, independently for each context
-
-
-def proposition_1() -> Relation:
-    """A transformer is a sequence encoder, so that no transformer is better than the best one.
-
-    Its logits are W E(t) with W the unembedding and E what stands before it, whatever computes E.
-    """
-    return Relation(
-        "d_KL(pi, L(N, S, d))",
-        "d_KL(pi, T)",
-        "for every pi and every transformer T whose unembedding is N x d",
-    )
 
 
 def proposition_2(vocabulary: int) -> int:
@@ -196,12 +174,3 @@ def interpolation_constant(features: ArrayLike, kept: int) -> float:
         raise AssumptionError(f"A5 fails: {kept} contexts have features of a lower rank.")
     found = np.linalg.lstsq(first, rest, rcond=None)[0]
     return math.hypot(1, float(np.linalg.norm(found, 2)) if rest.size else 0.0)
-
-
-def theorem_3() -> Relation:
-    """The rate without Assumption 2; no number, as c, alpha and the constant of O are not given."""
-    return Relation(
-        "d_KL(pi, T)",
-        "d_KL(pi, M(N, S, d)) + O(epsilon log(1 / epsilon))",
-        "for some T with H d_h + d >= T_epsilon, M the polynomially approximable distributions",
-    )

@@ -264,6 +264,4 @@ class Widths(NamedTuple):
 
 def _gathered(step: int, width: int) -> int:
     """Terms of the accumulator after `step` bits: A <- 2 A + 2^(..) bit."""
-    if step > width:
-        return 1
-    return min(step, 2)
+    return 1 if step > width else min(step, 2)

@@ -10,7 +10,7 @@ from byheart.data import statistics
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.documents import Documents
 from byheart.data.readers.corpus import predictions
-from byheart.data.statistics import corpus, count, multisets, ordered
+from byheart.data.statistics import corpus, count, multisets, refine
 from byheart.errors import ByheartError
 from byheart.machine import memory
 
@@ -72,7 +72,7 @@ def test_batches_buckets_and_parts_do_not_matter(rows, length, window):
     """The paths of a large corpus, forced on a small one."""
     documents = Documents("d", flat(rows), 0, length=length, window=window)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ordered, "BATCH", 2)
+        patch.setattr(refine, "BATCH", 2)
         patch.setattr(multisets, "BUCKET", 2)
         patch.setattr(corpus, "SMALL", 0)
         small = count(documents).json()
@@ -99,7 +99,7 @@ def test_both_paths_agree_on_generated_corpora(make, options):
 def test_large_groups_and_many_buckets():
     made = prefix_tree(20_000, length=5, vocabulary=3, branching=3, exponent=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ordered, "BATCH", 100)
+        patch.setattr(refine, "BATCH", 100)
         patch.setattr(multisets, "BUCKET", 100)
         assert count(made).json() == count(predictions(made)).json()
 

@@ -153,8 +153,8 @@ def test_parquet(tmp_path):
 
 
 def records(*fields):
-    kind = tasks.record(shards.reading.Reading(".bin"))
-    found = np.zeros(len(fields), kind)
+    job = tasks.Job("", (), shards.reading.Reading(".bin"), MEMORY)
+    found = np.zeros(len(fields), job.kinds[0])
     for i, values in enumerate(fields):
         for name, value in values.items():
             found[name][i] = value
@@ -195,8 +195,8 @@ def test_sums_of_two_multisets_are_found(tmp_path, monkeypatch, window):
 
     def weak(*arguments):
         made = real(*arguments)
-        columns = arguments[-1]
-        columns.sum_high[:made] = columns.sum_low[:made] = columns.size[:made]
+        block = arguments[-1]
+        block["sum_high"][:made] = block["sum_low"][:made] = block["size"][:made]
         return made
 
     monkeypatch.setattr(keys, "walk", weak)

@@ -7,8 +7,8 @@ from hypothesis import settings
 
 from byheart.architectures import architecture
 from byheart.data.load import from_rows
+from byheart.lab.certified.convert import Trained
 from byheart.lab.certified.folded import decoder
-from byheart.lab.certified.trained import Trained
 from byheart.lab.problem import labelled, next_token
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial

@@ -16,7 +16,7 @@ from byheart.claims.verification import PROVED, REFUTED
 from byheart.data.contexts import contexts
 from byheart.data.targets import targets
 from byheart.errors import ByheartError
-from byheart.lab.certified.distributions import LIKELIEST, distributions, surer
+from byheart.lab.certified.convert import LIKELIEST, distributions, surer
 from byheart.lab.certified.folded import decoder
 from byheart.models.verification import verify
 from byheart.softmax import doubles as softmax

@@ -16,9 +16,8 @@ from byheart.errors import AssumptionError, ByheartError
 from byheart.exact import reference as exact
 from byheart.exact.batch import Batch
 from byheart.exact.network import Embedding, Input, Network, dyadic, matrix, vector
-from byheart.lab.certified.labels import answers, labels, margins, slope_for, tied
-from byheart.lab.certified.readout import readout
-from byheart.lab.certified.rounded import logits, network, rounded
+from byheart.lab.certified.convert import answers, labels, margins, slope_for, tied
+from byheart.lab.certified.rounded import logits, network, readout, rounded
 from byheart.lab.problem import labelled
 
 HERE = str(Path(__file__).parent)

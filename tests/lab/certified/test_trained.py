@@ -10,8 +10,7 @@ import byheart
 from byheart.claims.verification import PROVED, REFUTED
 from byheart.cli import main
 from byheart.data.load import from_rows, write_jsonl
-from byheart.errors import ByheartError
-from byheart.lab.certified.labels import labels
+from byheart.lab.certified.convert import labels
 from byheart.lab.material import Material
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
@@ -134,14 +133,3 @@ def test_folders_that_compare_cannot_use(tmp_path, capsys):
     code, found = answer(capsys, "compare", data, *twice[:2])
     (own,) = [x for x in found["rows"] if x["kind"] == "saved"]
     assert code == 0 and own["evidence"] == PROVED
-
-
-def test_a_trial_of_more_data_is_refused():
-    pytest.importorskip("torch")
-    from byheart.lab.certified import convert
-
-    data = {"sha256": "", "sequences": 9}
-    how, when = protocol("dana2024", "fast", 1), Criterion("accuracy", 1.0)
-    trial = Trial("dana2024", SIZES["dana2024"], data, how, when, 1)
-    with pytest.raises(ByheartError, match="learnt 9 sequences, and the data has"):
-        convert.model(trial, pairs(2, count=4))

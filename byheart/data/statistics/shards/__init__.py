@@ -21,7 +21,7 @@ sorted and compared. If contexts x t and y t end alike, x and y have equal sums 
 corpus: again by induction, they are equal as multisets. (Of windows, the sorted tokens travel.)
 
 A shard is read in blocks, and equal predictions of a block are counted together. Tasks write what
-they found to files, and what is written is not done again: that is how a run resumes, and why the
+they count to files, and what is written is not done again: that is how a run resumes, and why the
 memory of a task is bounded, whatever the size of the corpus. tasks.py has the tasks.
 """
 
@@ -30,21 +30,19 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....errors import ByheartError
 from ....machine.engines import Engine, Workers
-from ....machine.files import replacing
 from ....machine.watch import SILENT, Watch
-from ...arrays import Ints, number_rows
-from ..summary import EPSILONS, Conflicts, Histogram, Statistics, derived
-from .reading import Shard, listed, numbered
-from .tasks import COUNT, MULTISETS, READ, SCATTER, Job, Task, exchanged_bytes, run
+from ...arrays import Ints, totals
+from ..summary import EPSILONS, Conflicts, Statistics, derived
+from .reading import listed, numbered
+from .tasks import COUNT, MULTISETS, READ, SCATTER, Job, Task, run, save_json
 
 SPARE = 1  # tasks submitted beyond what can run, so that no worker waits for the next one
 LEAST_MEMORY = 1 << 26
@@ -90,18 +88,17 @@ def statistics(
             "`engine='ray'` needs `work=...`, a folder that every node of the cluster can read and "
             "write, as it must be able to read the shards."
         )
-    shards, options = listed(folder, loading)
+    job = Job("", *listed(folder, loading), memory)
     # nothing is written if there is no cluster
-    with workers.start(run) as engine, _settled(work, shards, options, memory) as place:
-        job = Job(str(place), shards, options, memory)
-        return _counted(job, engine, workers, epsilons, watch)
+    with workers.start(run) as engine, _settled(work, job) as place:
+        return _count(replace(job, work=str(place)), engine, workers, epsilons, watch)
 
 
-def _counted(
+def _count(
     job: Job, engine: Engine, workers: Workers, epsilons: Sequence[float], watch: Watch
 ) -> tuple[Statistics, Shards]:
-    names = [shard.name for shard in job.shards]
-    tokens, skipped, words = sum(shard.tokens for shard in job.shards), 0, None
+    names, words = [shard.name for shard in job.shards], None
+    tokens, skipped = sum(shard.tokens for shard in job.shards), 0
     if not job.options.in_place:
         largest = max(shard.bytes for shard in job.shards)
         watch.say(
@@ -111,31 +108,41 @@ def _counted(
         read = _stage(engine, job, [Task(READ, i, x) for i, x in enumerate(names)], watch)
         tokens, skipped = (sum(x[key] for x in read) for key in ("tokens", "skipped"))
         words = numbered(Path(job.work), read)
-    job = replace(job, slots=_slots(job, tokens), separator=words)
-    most = tokens * exchanged_bytes(job.options)
+    partitions = 1 + tokens // job.records
+    if partitions * PER_PARTITION > MOST_SLOTS:
+        raise ByheartError(
+            f"{tokens:,} tokens take more than {MOST_SLOTS // PER_PARTITION:,} partitions if a "
+            f"worker has {job.memory:,} bytes; give a larger `memory=...`."
+        )
+    slots = 1 << (partitions * PER_PARTITION - 1).bit_length()
+    job = replace(job, slots=slots, separator=words)
+    most = tokens * sum(kind.itemsize for kind in job.kinds)
     watch.say(
         f"{tokens:,} tokens in {len(names):,} shards; a worker needs at most {job.memory:,} bytes "
         f"beside its libraries, and {job.work} at most {most:,}"
     )
-    scattered = _stage(engine, job, [Task(SCATTER, i, x) for i, x in enumerate(names)], watch)
+    shards = [Task(SCATTER, i, x) for i, x in enumerate(names)]
+    scattered = _stage(engine, job, shards, watch)
     predictions = sum(x["predictions"] for x in scattered)
     if not predictions:
         raise ByheartError(
             "the shards hold no document of two tokens or more, so there is nothing to predict; "
             "give longer documents."
         )
-    parts = _partitions(job, SCATTER, len(names))
+    parts = _partitions(job, COUNT, shards)
     counted = _stage(engine, job, parts, watch)
     exchanged = _forget(job, SCATTER)
-    kinds = [np.load(task.path(job, "kinds.npy")) for task in parts]
-    parts_of_multisets = _partitions(job, COUNT, len(parts))
+    parts_of_multisets = _partitions(job, MULTISETS, parts)
     multisets = _stage(engine, job, parts_of_multisets, watch)
     exchanged += _forget(job, COUNT)
 
     def total(key: str, answers: list[dict] = counted) -> int:
         return sum(answer[key] for answer in answers)
 
-    in_context, as_label = _vocabulary(job, len(names))
+    def rows(tasks: list[Task], name: str) -> Ints:
+        return totals(np.concatenate([np.load(task.path(job, name)) for task in tasks]))
+
+    in_context, as_label = rows(shards, "last.npy")[:, 0], rows(shards, "label.npy")
     if len(np.union1d(in_context, as_label[:, 0])) < 2:
         raise ByheartError(
             "the shards hold one token again and again, so there is nothing to distinguish; give "
@@ -144,8 +151,8 @@ def _counted(
     vectors = in_context if job.options.in_place else in_context - 1  # 0 was the mark
     if words is not None:  # a network reads a word as its number, counted from 1
         vectors = np.arange(1, len(in_context) + 1)
-    found = derived(
-        _histogram(kinds),
+    result = derived(
+        rows(parts, "kinds.npy"),
         vectors[:, None],
         total("right"),
         as_label[:, 1],
@@ -155,36 +162,30 @@ def _counted(
         multisets=total("multisets", multisets),
         labels=len(as_label),
         conflicts=Conflicts(
-            contexts=total("conflicts"),
-            sequences=total("in_conflict"),
-            multisets=total("conflicts", multisets),
+            total("conflicts"), total("in_conflict"), total("conflicts", multisets)
         ),
         skipped=skipped + total("skipped", scattered),
     )
-    how = Shards(
-        workers.engine, len(names), (len(parts), len(parts_of_multisets)), job.memory, exchanged
-    )
-    return found, how
+    sizes = len(parts), len(parts_of_multisets)
+    return result, Shards(workers.engine, len(names), sizes, job.memory, exchanged)
 
 
 @contextmanager
-def _settled(
-    work: Path | None, shards: Sequence[Shard], options: Any, memory: int
-) -> Iterator[Path]:
+def _settled(work: Path | None, job: Job) -> Iterator[Path]:
     """The folder of intermediate files, which are removed at the end; after an error they stay.
 
     ByheartError if it holds those of another count.
     """
-    plan = {
-        "version": 1,
-        "shards": [[shard.name, shard.bytes, shard.changed] for shard in shards],
-        "options": options.json(),
-        "memory": memory,
-    }
     if work is None:
         with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
             yield Path(folder)
         return
+    plan = {
+        "version": 1,
+        "shards": [[shard.name, shard.bytes, shard.changed] for shard in job.shards],
+        "options": asdict(job.options),
+        "memory": job.memory,
+    }
     work = work.resolve()
     file = work / "plan.json"
     try:
@@ -196,12 +197,11 @@ def _settled(
             )
         if not file.exists() and any(work.iterdir()):
             raise ByheartError(f"{work} is not empty; give an empty folder or a new one.")
+    except ByheartError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, ByheartError):
-            raise
         raise ByheartError(f"{work} cannot be used: {error}.") from None
-    with replacing(file) as out:
-        out.write(json.dumps(plan, indent=1).encode())
+    save_json(file, plan)
     yield work
     for stage in (READ, SCATTER, COUNT, MULTISETS):
         shutil.rmtree(work / stage, ignore_errors=True)
@@ -213,9 +213,8 @@ def _stage(engine: Engine, job: Job, tasks: Sequence[Task], watch: Watch) -> lis
     """The answers of all tasks of a stage; those that have one already are not run again."""
     watch.stage(tasks[0].stage, len(tasks))
     Path(job.work, tasks[0].stage).mkdir(exist_ok=True)
-    waiting = [task for task in tasks if not task.path(job, "json").exists()]
+    waiting = [task for task in reversed(tasks) if not task.path(job, "json").exists()]
     watch.advance(len(tasks) - len(waiting))
-    waiting.reverse()
     while waiting or engine.running:
         while waiting and engine.running < engine.jobs + SPARE:
             engine.submit(waiting.pop(), job)
@@ -224,23 +223,11 @@ def _stage(engine: Engine, job: Job, tasks: Sequence[Task], watch: Watch) -> lis
     return [json.loads(task.path(job, "json").read_text()) for task in tasks]
 
 
-def _slots(job: Job, tokens: int) -> int:
-    """How finely predictions are exchanged, a power of two."""
-    partitions = 1 + tokens // job.records
-    if partitions * PER_PARTITION > MOST_SLOTS:
-        raise ByheartError(
-            f"{tokens:,} tokens take more than {MOST_SLOTS // PER_PARTITION:,} partitions if a "
-            f"worker has {job.memory:,} bytes; give a larger `memory=...`."
-        )
-    return 1 << (partitions * PER_PARTITION - 1).bit_length()
-
-
-def _partitions(job: Job, stage: str, sources: int) -> list[Task]:
+def _partitions(job: Job, stage: str, sources: Sequence[Task]) -> list[Task]:
     """Tasks for ranges of slots, each with as many records as the memory of a worker allows."""
     sizes = np.zeros(job.slots, np.int64)
-    for i in range(sources):
-        sizes += np.diff(np.load(Task(stage, i, "").path(job, "index.npy")), axis=1).sum(axis=0)
-    following = {SCATTER: COUNT, COUNT: MULTISETS}[stage]
+    for source in sources:
+        sizes += np.diff(np.load(source.path(job, "index.npy")), axis=1).sum(axis=0)
     tasks: list[Task] = []
     first = 0
     while first < job.slots:
@@ -255,7 +242,7 @@ def _partitions(job: Job, stage: str, sources: int) -> list[Task]:
                 f"{job.memory:,} bytes holds {job.records:,}; give a larger `memory=...`."
             )
         name = f"slots {first:,} to {last - 1:,} of {job.slots:,}"
-        tasks.append(Task(following, len(tasks), name, sources, first, last))
+        tasks.append(Task(stage, len(tasks), name, len(sources), first, last))
         first = last
     return tasks
 
@@ -267,32 +254,3 @@ def _forget(job: Job, stage: str) -> int:
         total += path.stat().st_size
         path.unlink()
     return total
-
-
-def _vocabulary(job: Job, sources: int) -> tuple[Ints, Ints]:
-    """The tokens in contexts, increasing; [token, how often it is predicted], likewise."""
-    both: list[NDArray] = []
-    for name in ("last.npy", "label.npy"):
-        found = [np.load(Task(SCATTER, i, "").path(job, name)) for i in range(sources)]
-        rows = np.concatenate(found)
-        tokens, places = np.unique(rows[:, 0], return_inverse=True)
-        counts = np.zeros(len(tokens), np.int64)
-        np.add.at(counts, places, rows[:, 1])
-        both.append(np.stack([tokens, counts], axis=1))
-    return both[0][:, 0], both[1]
-
-
-def _histogram(kinds: Sequence[Ints]) -> Histogram:
-    """All rows [n, m, how many times] in one; m = 0 stands for the context itself."""
-    rows = np.concatenate(kinds)
-    distinct, places = number_rows(rows[:, :2])
-    times = np.zeros(len(distinct), np.int64)
-    np.add.at(times, places, rows[:, 2])
-    whole = distinct[:, 1] == 0
-    return Histogram(
-        seen=distinct[whole, 0],
-        contexts=times[whole],
-        whole=distinct[~whole, 0],
-        part=distinct[~whole, 1],
-        occurrences=times[~whole],
-    )

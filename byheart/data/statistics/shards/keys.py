@@ -1,9 +1,6 @@
 """Keys of contexts, and records: what is exchanged of a prediction. The compiled part."""
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..multisets import mixed
 from ..pairs import compiled, inlined
@@ -11,19 +8,6 @@ from ..pairs import compiled, inlined
 HIGH, LOW = np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)  # of the empty context
 ODD_HIGH, ODD_LOW = np.uint64(0xA0761D6478BD642F), np.uint64(0xE7037ED1A0B428DB)
 PLACE, BEGIN, SKIPPED, STATE = range(4)
-
-
-class Columns(NamedTuple):
-    """The fields of some records, one array each, see tasks.py."""
-
-    high: NDArray[np.uint64]
-    low: NDArray[np.uint64]
-    sum_high: NDArray[np.uint64]
-    sum_low: NDArray[np.uint64]
-    start: NDArray[np.uint64]
-    size: NDArray[np.uint32]
-    label: NDArray[np.uint32]
-    tokens: NDArray[np.uint32]  # [records, 1] the last token, or [records, window] all of them
 
 
 @inlined
@@ -49,8 +33,8 @@ def word_low(token):
 
 
 @compiled
-def walk(ids, separator, length, window, state, keys, columns):
-    """Fill the columns with the next predictions of a shard; how many there were.
+def walk(ids, separator, length, window, state, keys, records):
+    """Fill the records with the next predictions of a shard; how many there were.
 
     state  the place in the shard, the beginning of its document, documents of one token so far
     keys   high, low, sum_high, sum_low of the tokens of the document so far; in a window, the sums
@@ -58,7 +42,7 @@ def walk(ids, separator, length, window, state, keys, columns):
     """
     at, begin, written = state[PLACE], state[BEGIN], 0
     high, low, sum_high, sum_low = keys[0], keys[1], keys[2], keys[3]
-    while at < len(ids) and written < len(columns.high):
+    while at < len(ids) and written < len(records):
         token = ids[at]
         if token == separator:
             state[SKIPPED] += at - begin == 1
@@ -67,20 +51,20 @@ def walk(ids, separator, length, window, state, keys, columns):
         elif at - begin < length:
             before = at - begin
             if before:
-                size = min(before, window)
-                columns.start[written], columns.size[written] = at - size, size
-                columns.label[written] = token
+                size, record = min(before, window), records[written]
+                record.start, record.size, record.label = at - size, size, token
                 if window < length:  # all tokens, the last one at the end
                     high, low, spare = HIGH, LOW, window - size
-                    columns.tokens[written, :spare] = 0
+                    for i in range(spare):
+                        record.tokens[i] = 0
                     for i in range(size):
                         one = ids[at - size + i]
                         high, low = high_of(high, one), low_of(low, one)
-                        columns.tokens[written, spare + i] = one
+                        record.tokens[spare + i] = one
                 else:
-                    columns.tokens[written, 0] = ids[at - 1]
-                columns.high[written], columns.low[written] = high, low
-                columns.sum_high[written], columns.sum_low[written] = sum_high, sum_low
+                    record.tokens[0] = ids[at - 1]
+                record.high, record.low = high, low
+                record.sum_high, record.sum_low = sum_high, sum_low
                 written += 1
             if window < length:
                 if before >= window:

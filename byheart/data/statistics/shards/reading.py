@@ -7,7 +7,7 @@ sorted together, and every shard gets the numbers of that order.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,9 @@ from ....errors import ByheartError
 from ....machine.files import replacing
 from ...load import LOADING
 from ...readers import raw, text
-from ...readers.corpus import numbers_of
+from ...readers.corpus import count_ids, numbers_of
 from ...readers.tokenizers import tokenizer_of
 
-KINDS = (".bin", ".parquet", ".txt")
 TAKEN = {  # options of `load` that say how shards are read
     ".bin": ("dtype", "separator", "length", "window"),
     ".parquet": ("input", "unit", "tokenizer", "length", "window"),
@@ -60,33 +59,28 @@ class Reading:
     def in_place(self) -> bool:
         return self.kind == ".bin"
 
-    def json(self) -> dict:
-        return asdict(self)
-
 
 def listed(folder: Path, loading: Mapping[str, Any]) -> tuple[tuple[Shard, ...], Reading]:
     """The shards of a folder and of the folders in it, by name, and how they are read."""
     if not folder.is_dir():
         raise ByheartError(f"{folder} is not a directory; give a folder of shards.")
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    kinds = {kind: [x for x in paths if raw.ending(x) == kind] for kind in KINDS}
-    found = [kind for kind in KINDS if kinds[kind]]
-    if len(found) != 1:
-        has = f"both {' and '.join(found)} files" if found else f"no {', '.join(KINDS)} files"
+    endings = {raw.ending(path) for path in paths}
+    kinds = [kind for kind in TAKEN if kind in endings]
+    if len(kinds) != 1:
+        has = f"both {' and '.join(kinds)} files" if kinds else f"no {', '.join(TAKEN)} files"
         raise ByheartError(f"{folder} has {has}; give a folder of shards of one kind.")
-    (kind,) = found
-    reading = _reading(kind, loading)
-    shards = []
-    for path in kinds[kind]:
-        if kind == ".bin" and path.suffix.lower() != ".bin":
-            raise ByheartError(f"{path} is compressed; decompress .bin shards, which are mapped.")
-        facts, size = path.stat(), np.dtype(reading.dtype).itemsize
-        if kind == ".bin" and facts.st_size % size:
-            raise ByheartError(
-                f"{path} has {facts.st_size} bytes, which is not a multiple of the {size} bytes "
-                f"of a {reading.dtype}; give the right `dtype=...` or the whole file."
-            )
-        tokens = facts.st_size // size if kind == ".bin" else 0
+    reading, shards = _reading(kinds[0], loading), []
+    for path in paths:
+        if raw.ending(path) != reading.kind:
+            continue
+        facts, tokens = path.stat(), 0
+        if reading.in_place:
+            if path.suffix.lower() != ".bin":
+                raise ByheartError(
+                    f"{path} is compressed; decompress .bin shards, which are mapped."
+                )
+            tokens = count_ids(path, facts.st_size, reading.dtype)
         name = path.relative_to(folder).as_posix()
         shards.append(Shard(name, str(path.resolve()), facts.st_size, facts.st_mtime_ns, tokens))
     return tuple(shards), reading
@@ -118,8 +112,6 @@ def _reading(kind: str, loading: Mapping[str, Any]) -> Reading:
                 "`tokenizer=...` and `unit=...` exclude each other; give one of them."
             )
         chosen["tokenizer"] = str(Path(chosen["tokenizer"]).resolve())
-    if chosen.get("documents") == "auto":
-        del chosen["documents"]
     if kind == ".parquet":
         columns = chosen.pop("input", ())
         columns = (columns,) if isinstance(columns, str) else tuple(columns)
@@ -144,14 +136,26 @@ def tokens_of(shard: Shard, reading: Reading) -> tuple[NDArray, tuple[str, ...] 
     else:
         cells = _cells(shard, str(reading.input))
     first = next(cells, "")
-    if isinstance(first, list):
-        return _of_numbers(shard, chain([first], cells), reading.length)
+    documents, empty = chain([first], cells), 0
+    if isinstance(first, list):  # each number plus 1, and 0 after each list
+        parts = []
+        for cell in documents:
+            if not isinstance(cell, list) or not all(
+                type(x) is int and 0 <= x < 2**32 - 1 for x in cell
+            ):
+                raise ByheartError(
+                    f"{shard.name}: a document must be a text or a list of token numbers from 0 "
+                    f"to 4294967294, and one is {str(cell)[:60]!r}."
+                )
+            empty += not cell
+            parts.append(np.array([*cell[: reading.length], -1], np.int64) + 1)
+        return np.concatenate(parts).astype(np.uint32), None, empty
     cut = text.tokenize(reading.unit)
     if reading.tokenizer is not None:
         cut = tokenizer_of(reading.tokenizer, lambda: []).split
 
     def texts() -> Iterator[str]:
-        for cell in chain([first], cells):
+        for cell in documents:
             if not isinstance(cell, str):
                 raise ByheartError(
                     f"{shard.name}: column {reading.input!r} must hold texts, or lists of token "
@@ -166,7 +170,7 @@ def tokens_of(shard: Shard, reading: Reading) -> tuple[NDArray, tuple[str, ...] 
 
 def _cells(shard: Shard, column: str) -> Iterator[Any]:
     """The documents of a .parquet file, a few thousand at a time in memory; null ones are not."""
-    package = raw.arrow(shard.path)
+    library = raw.arrow(shard.path)
     from pyarrow import parquet
 
     try:
@@ -179,27 +183,8 @@ def _cells(shard: Shard, column: str) -> Iterator[Any]:
         for batch in file.iter_batches(ROWS, columns=[column]):
             batch.validate(full=True)
             yield from (cell for cell in batch.column(0).to_pylist() if cell is not None)
-    except (package.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise ByheartError(f"{shard.name} cannot be read ({reason}).") from None
-
-
-def _of_numbers(
-    shard: Shard, cells: Iterator[Any], length: int | None
-) -> tuple[NDArray, None, int]:
-    """Lists of token numbers, each number plus 1, and 0 after each list."""
-    parts, empty = [], 0
-    for cell in cells:
-        if not isinstance(cell, list) or not all(
-            type(x) is int and 0 <= x < 2**32 - 1 for x in cell
-        ):
-            raise ByheartError(
-                f"{shard.name}: a document must be a text or a list of token numbers from 0 to "
-                f"4294967294, and one is {str(cell)[:60]!r}."
-            )
-        empty += not cell
-        parts.append(np.array([*cell[:length], -1], np.int64) + 1)
-    return np.concatenate(parts).astype(np.uint32), None, empty
+    except (library.ArrowException, OSError) as error:
+        raise ByheartError(f"{shard.name} cannot be read ({raw.reason(error)}).") from None
 
 
 def numbered(work: Path, answers: Sequence[Mapping[str, Any]]) -> int | None:

@@ -10,19 +10,20 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import ByheartError
 from ....machine.files import replacing
-from ...arrays import Ints, number_rows, offsets, places, take
-from ..places import ENDLESS
+from ...arrays import Ints, number, offsets, places, take, totals
+from ..corpus import ENDLESS
+from . import keys
 from .reading import Reading, Shard, tokens_of
 
 READ, SCATTER, COUNT, MULTISETS = "reading", "scattering", "counting", "multisets"
 BLOCK = 1 << 21  # predictions that are sorted at once
-SMALL = 1 << 24  # tokens below this are counted in a table
 COLLISION = (
     "two different contexts have the same key of 128 bits, so this corpus cannot be counted by "
     "these keys; count it on one machine, without an engine"
@@ -40,10 +41,35 @@ class Job:
     slots: int = 1
     separator: int | None = None
 
+    @property
+    def width(self) -> int:
+        """The window, if contexts are cut to one; 0: contexts are prefixes."""
+        window = self.options.window or ENDLESS
+        return window if window < (self.options.length or ENDLESS) else 0
+
+    @property
+    def kinds(self) -> tuple[np.dtype, np.dtype]:
+        """What is exchanged of a prediction, and of a context.
+
+        A prediction: its context's key and sum, where it stands, its label; `tokens` is the last
+        one or, with a window, all tokens of the context, zeros before them. A context: its sum,
+        where it stands, its label or that it has several; `tokens` are all of a window, sorted.
+        """
+        fields = dict.fromkeys(("high", "low", "sum_high", "sum_low", "start", "count"), "<u8")
+        fields |= dict.fromkeys(("size", "label", "shard"), "<u4")
+        of_sum = dict.fromkeys(("high", "low", "start"), "<u8")
+        of_sum |= dict.fromkeys(("size", "last", "label", "several", "shard"), "<u4")
+
+        def kind(fields: dict[str, str], width: int) -> np.dtype:
+            named: list[Any] = [*fields.items(), ("tokens", "<u4", (width,))]
+            return np.dtype(named, align=True)
+
+        return kind(fields, self.width or 1), kind(of_sum, self.width)
+
     @cached_property
     def records(self) -> int:
         """How many records a worker can hold and sort: each twice, and 120 bytes to work with."""
-        return self.memory // (2 * bytes_of(self.options) + 120)
+        return self.memory // (2 * max(kind.itemsize for kind in self.kinds) + 120)
 
 
 @dataclass(frozen=True)
@@ -52,7 +78,7 @@ class Task:
 
     stage: str
     number: int
-    name: str
+    name: str = ""
     sources: int = 0
     first: int = 0
     stop: int = 0
@@ -66,48 +92,20 @@ class Task:
 
 def run(task: Task, job: Job) -> dict:
     """The answer of a task; it is written last, so a task that has one is complete."""
-    answer = {READ: read, SCATTER: scatter, COUNT: count, MULTISETS: multisets}[task.stage](
-        task, job
-    )
-    with replacing(task.path(job, "json")) as file:
-        file.write(json.dumps(answer).encode())
+    work = {READ: read, SCATTER: scatter, COUNT: count, MULTISETS: multisets}[task.stage]
+    answer = work(task, job)
+    save_json(task.path(job, "json"), answer)
     return answer
 
 
-def record(reading: Reading) -> np.dtype:
-    """What is exchanged of a prediction: its context's key and sum, where it stands, its label.
-
-    tokens  the last one; with a window, all tokens of the context, zeros before them
-    """
-    sizes = [(name, "<u8") for name in ("high", "low", "sum_high", "sum_low", "start", "count")]
-    sizes += [(name, "<u4") for name in ("size", "label", "shard")]
-    return np.dtype([*sizes, ("tokens", "<u4", (_width(reading) or 1,))], align=True)  # type: ignore[list-item]
+def save_json(path: Path, value: Any) -> None:
+    with replacing(path) as file:
+        file.write(json.dumps(value).encode())
 
 
-def record_of_sum(reading: Reading) -> np.dtype:
-    """What is exchanged of a context: its sum, where it stands, its label or that it has several.
-
-    tokens  of a window: all of them, sorted
-    """
-    sizes = [("high", "<u8"), ("low", "<u8"), ("start", "<u8")]
-    sizes += [(name, "<u4") for name in ("size", "last", "label", "several", "shard")]
-    return np.dtype([*sizes, ("tokens", "<u4", (_width(reading),))], align=True)  # type: ignore[list-item]
-
-
-def _width(reading: Reading) -> int:
-    """The window, if contexts are cut to one; 0: contexts are prefixes."""
-    windowed = reading.window is not None and reading.window < (reading.length or ENDLESS)
-    return int(reading.window or 0) if windowed else 0
-
-
-def bytes_of(reading: Reading) -> int:
-    """The bytes of a record, of the larger kind."""
-    return max(record(reading).itemsize, record_of_sum(reading).itemsize)
-
-
-def exchanged_bytes(reading: Reading) -> int:
-    """The bytes that both kinds of records take for one prediction, at most."""
-    return record(reading).itemsize + record_of_sum(reading).itemsize
+def _save(path: Path, array: NDArray) -> None:
+    with replacing(path) as file:
+        np.save(file, array)
 
 
 # --- reading
@@ -116,8 +114,7 @@ def exchanged_bytes(reading: Reading) -> int:
 def read(task: Task, job: Job) -> dict:
     ids, words, skipped = tokens_of(job.shards[task.number], job.options)
     _save(task.path(job, "npy"), ids)
-    with replacing(task.path(job, "words.json")) as file:
-        file.write(json.dumps(words or ()).encode())
+    save_json(task.path(job, "words.json"), words or ())
     return {"tokens": len(ids), "words": words is not None, "skipped": skipped}
 
 
@@ -129,8 +126,7 @@ def _ids(job: Job, shard: int) -> tuple[NDArray, int]:
     reading = job.options
     if not reading.in_place:
         name = "ids.npy" if job.separator is not None else "npy"
-        ids = np.load(Task(READ, shard, "").path(job, name), mmap_mode="r")
-        return ids, job.separator or 0
+        return np.load(Task(READ, shard).path(job, name), mmap_mode="r"), job.separator or 0
     path, dtype = job.shards[shard].path, np.dtype(reading.dtype).newbyteorder("<")
     ids = np.memmap(path, dtype, "r") if job.shards[shard].bytes else np.zeros(0, dtype)
     return ids, -1 if reading.separator is None else reading.separator
@@ -140,70 +136,43 @@ def _ids(job: Job, shard: int) -> tuple[NDArray, int]:
 
 
 def scatter(task: Task, job: Job) -> dict:
-    from .keys import HIGH, LOW, SKIPPED, STATE, Columns, walk  # compiled
-
-    if job.separator is not None:
-        _renumber(task, job)
+    if job.separator is not None:  # give the tokens of a text the numbers that all shards share
+        words, own = Path(job.work, "words.json"), Task(READ, task.number)
+        numbers = {word: i for i, word in enumerate(json.loads(words.read_text()))}
+        known = json.loads(own.path(job, "words.json").read_text())
+        table = np.array([*(numbers[word] for word in known), len(numbers)], np.uint32)
+        _save(own.path(job, "ids.npy"), table[np.load(own.path(job, "npy"))])
     ids, separator = _ids(job, task.number)
     ids = np.asarray(ids).view()
     ids.flags.writeable = False
-    reading, kind = job.options, record(job.options)
-    length, window = reading.length or ENDLESS, reading.window or ENDLESS
-    state, keys = np.zeros(STATE, np.int64), np.array([HIGH, LOW, 0, 0], np.uint64)
-    block = np.zeros(min(BLOCK, job.records, max(1, len(ids))), kind)
-    columns = Columns(*(block[name] for name in Columns._fields))
+    length, window = job.options.length or ENDLESS, job.options.window or ENDLESS
+    state, key = np.zeros(keys.STATE, np.int64), np.array([keys.HIGH, keys.LOW, 0, 0], np.uint64)
+    block = np.zeros(min(BLOCK, job.records, max(1, len(ids))), job.kinds[0])
     index, at, predictions, tokens = [], 0, 0, 0
-    last, label = _Tokens(), _Tokens()
+    last = label = np.zeros((0, 2), np.int64)  # [token, how often]
     with replacing(task.path(job, "run")) as file:
-        while written := walk(ids, separator, length, window, state, keys, columns):
+        while written := keys.walk(ids, separator, length, window, state, key, block):
             part = block[:written]
             part["count"], part["shard"] = 1, task.number
             predictions += written
             tokens += int(part["size"].sum(dtype=np.int64))
-            last.add(part["tokens"][:, -1])
-            label.add(part["label"])
+            last = _with_counts(last, part["tokens"][:, -1])
+            label = _with_counts(label, part["label"])
             part = combined(part)[0]
             index.append(at + _slots_of(part["high"], job.slots))
             file.write(part.data)
             at += len(part)
     _save(task.path(job, "index.npy"), np.array(index, np.int64).reshape(-1, job.slots + 1))
-    _save(task.path(job, "last.npy"), last.rows())
-    _save(task.path(job, "label.npy"), label.rows())
-    return {"predictions": predictions, "tokens": tokens, "skipped": int(state[SKIPPED])}
+    _save(task.path(job, "last.npy"), last)
+    _save(task.path(job, "label.npy"), label)
+    return {"predictions": predictions, "tokens": tokens, "skipped": int(state[keys.SKIPPED])}
 
 
-def _renumber(task: Task, job: Job) -> None:
-    """Write the tokens of a text with the numbers that all shards share."""
-    numbers = {
-        word: i for i, word in enumerate(json.loads(Path(job.work, "words.json").read_text()))
-    }
-    own = json.loads(Task(READ, task.number, "").path(job, "words.json").read_text())
-    table = np.array([*(numbers[word] for word in own), len(numbers)], np.uint32)
-    ids = np.load(Task(READ, task.number, "").path(job, "npy"))
-    _save(Task(READ, task.number, "").path(job, "ids.npy"), table[ids])
-
-
-class _Tokens:
-    """How often tokens occur."""
-
-    def __init__(self) -> None:
-        self.table, self.others = np.zeros(0, np.int64), [np.zeros((0, 2), np.int64)]
-
-    def add(self, tokens: NDArray) -> None:
-        if int(tokens.max()) < SMALL:
-            more = np.bincount(tokens)
-            if len(more) > len(self.table):
-                more[: len(self.table)] += self.table
-                self.table = more
-            else:
-                self.table[: len(more)] += more
-        else:
-            self.others.append(np.stack(np.unique(tokens, return_counts=True), 1).astype(np.int64))
-
-    def rows(self) -> Ints:
-        """[token, how often]; a token may have several rows."""
-        seen = np.flatnonzero(self.table)
-        return np.concatenate([np.stack([seen, self.table[seen]], axis=1), *self.others])
+def _with_counts(rows: Ints, tokens: NDArray) -> Ints:
+    """Rows [token, how often], with these tokens counted as well."""
+    distinct, same = number(tokens)
+    more = np.column_stack([distinct.astype(np.int64), np.bincount(same)])
+    return totals(np.concatenate([rows, more]))
 
 
 def _slots_of(high: NDArray, slots: int) -> Ints:
@@ -211,11 +180,6 @@ def _slots_of(high: NDArray, slots: int) -> Ints:
     bits = slots.bit_length() - 1
     edges = np.arange(1, slots, dtype=np.uint64) << np.uint64(64 - bits if bits else 0)
     return np.array([0, *np.searchsorted(high, edges), len(high)], np.int64)
-
-
-def _save(path: Path, array: NDArray) -> None:
-    with replacing(path) as file:
-        np.save(file, array)
 
 
 # --- counting
@@ -276,10 +240,8 @@ def combined(records: NDArray) -> tuple[NDArray, NDArray[np.bool_]]:
 
 def count(task: Task, job: Job) -> dict:
     """The ordered contexts of some slots."""
-    from .keys import HIGH, LOW
-
-    pairs, contexts = combined(_gathered(task, job, SCATTER, record(job.options)))
-    if ((pairs["high"] == HIGH) & (pairs["low"] == LOW)).any() and not _width(job.options):
+    pairs, contexts = combined(_gathered(task, job, SCATTER, job.kinds[0]))
+    if ((pairs["high"] == keys.HIGH) & (pairs["low"] == keys.LOW)).any() and not job.width:
         raise ByheartError(COLLISION)  # with the empty context
     at = np.flatnonzero(contexts)
     labels = np.diff(at, append=len(pairs))
@@ -294,11 +256,8 @@ def count(task: Task, job: Job) -> dict:
         (seen, np.zeros_like(seen)),  # 0 stands for the context itself
         (np.repeat(seen[several], labels[several]), times[split]),
     ]
-    counted = []
-    for whole, part in kinds:
-        distinct, same = number_rows(np.stack([whole, part], axis=1))
-        counted.append(np.column_stack([distinct, np.bincount(same, minlength=len(distinct))]))
-    _save(task.path(job, "kinds.npy"), np.concatenate(counted))
+    rows = [totals(np.column_stack([*pair, np.ones_like(pair[0])])) for pair in kinds]
+    _save(task.path(job, "kinds.npy"), np.concatenate(rows))
     return {
         "right": int(right.sum()),
         "conflicts": int(several.sum()),
@@ -308,13 +267,12 @@ def count(task: Task, job: Job) -> dict:
 
 def _save_sums(task: Task, job: Job, pairs: NDArray, at: Ints, several: NDArray[np.bool_]) -> None:
     """A record of the sum of each context, which begins at `at`; they are sorted."""
-    sums = np.empty(len(at), record_of_sum(job.options))
-    for name, source in (("high", "sum_high"), ("low", "sum_low")):
-        sums[name] = pairs[source][at]
+    sums = np.empty(len(at), job.kinds[1])
+    sums["high"], sums["low"] = pairs["sum_high"][at], pairs["sum_low"][at]
     for name in ("start", "size", "label", "shard"):
         sums[name] = pairs[name][at]
     sums["last"], sums["several"] = pairs["tokens"][at, -1], several
-    if _width(job.options):
+    if job.width:
         sums["tokens"] = np.sort(pairs["tokens"][at], axis=1)
     sums = picked(sums, np.argsort(sums["high"]))
     with replacing(task.path(job, "run")) as file:
@@ -326,7 +284,7 @@ def _gathered(task: Task, job: Job, stage: str, kind: np.dtype) -> NDArray:
     """All records of the task's slots, whichever task of the stage wrote them."""
     ranges = []
     for source in range(task.sources):
-        writer = Task(stage, source, "")
+        writer = Task(stage, source)
         index = np.load(writer.path(job, "index.npy"), mmap_mode="r")
         for first, stop in index[:, [task.first, task.stop]].tolist():
             ranges.append((writer.path(job, "run"), first, stop - first))
@@ -346,14 +304,14 @@ def _gathered(task: Task, job: Job, stage: str, kind: np.dtype) -> NDArray:
 
 def multisets(task: Task, job: Job) -> dict:
     """The multisets with last token of some slots, and those of them with two labels."""
-    records = _sorted(_gathered(task, job, COUNT, record_of_sum(job.options)), "last")
+    records = _sorted(_gathered(task, job, COUNT, job.kinds[1]), "last")
     if not len(records):
         return {"multisets": 0, "conflicts": 0}
     sums = _starts(records, "high", "low")
     _agree(records, sums, "size")
     classes = sums | _starts(records, "last")
     at = np.flatnonzero(classes)
-    if _width(job.options):
+    if job.width:
         _agree(records, classes, "tokens")
     else:
         _compare(picked(records, at), sums[at], job)
@@ -370,32 +328,25 @@ def _compare(classes: NDArray, sums: NDArray[np.bool_], job: Job) -> None:
     """
     alike = ~sums
     alike[:-1] |= alike[1:]
-    rows, begins = classes[alike], sums[alike]
-    ends, a = offsets(rows["size"]), 0
+    classes, sums = classes[alike], sums[alike]
+    ends, a = offsets(classes["size"]), 0
     held = job.memory // 64  # tokens
-    while a < len(rows):
+    while a < len(classes):
         b = int(np.searchsorted(ends, ends[a] + held, side="right")) - 1
-        b = max(b, min(a + 2, len(rows)))
-        if not _equal(rows[a:b], begins[a:b], job):
+        b = max(b, min(a + 2, len(classes)))
+        rows = classes[a:b]
+        sizes = rows["size"].astype(np.int64)
+        starts = offsets(sizes)
+        keys = np.empty(starts[-1], np.uint64)  # row and token, to be sorted
+        for shard in np.unique(rows["shard"]).tolist():
+            mine = np.flatnonzero(rows["shard"] == shard)
+            mine = mine[np.argsort(rows["start"][mine])]  # a file is read from its beginning on
+            begins = rows["start"][mine].astype(np.int64)
+            keys[places(starts[mine], sizes[mine])] = take(_ids(job, shard)[0], begins, sizes[mine])
+        keys |= np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), sizes)
+        tokens = np.sort(keys).astype(np.uint32)
+        inner = 1 + np.flatnonzero(~sums[a + 1 : b])  # each has the tokens of the row before
+        one, other = (places(starts[own], sizes[inner]) for own in (inner, inner - 1))
+        if (tokens[one] != tokens[other]).any():
             raise ByheartError(COLLISION)
-        a = b if b == len(rows) else b - 1  # the last one is compared with the next
-
-
-def _equal(rows: NDArray, begins: NDArray[np.bool_], job: Job) -> bool:
-    """Whether each row has the tokens of the row before, except where a sum begins."""
-    sizes = rows["size"].astype(np.int64)
-    ends = offsets(sizes)
-    keys = np.empty(ends[-1], np.uint64)
-    for shard in np.unique(rows["shard"]).tolist():
-        mine = np.flatnonzero(rows["shard"] == shard)
-        mine = mine[np.argsort(rows["start"][mine])]  # a file is read from its beginning to its end
-        ids, _ = _ids(job, shard)
-        starts = rows["start"][mine].astype(np.int64)
-        tokens = take(ids, starts, sizes[mine]).astype(np.uint64)
-        keys[places(ends[mine], sizes[mine])] = tokens
-    keys |= np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), sizes)
-    tokens = np.sort(keys).astype(np.uint32)
-    inner = np.flatnonzero(~begins)
-    inner = inner[inner > 0]
-    one, other = places(ends[inner], sizes[inner]), places(ends[inner - 1], sizes[inner])
-    return bool((tokens[one] == tokens[other]).all())
+        a = b if b == len(classes) else b - 1  # the last one is compared with the next

@@ -60,17 +60,12 @@ def attending(tensors: Mapping[str, torch.Tensor], heads: int, scale: float) -> 
 
 @dataclass(frozen=True)
 class HeadTables:
-    """The memory of a Head for one problem.
-
-    queries     [pair, c] W_Q x + b_Q of the pairs that end a context
-    directions  [pair, d] W_K^T of this
-    mixed       [context, d]
-    """
+    """The memory of a Head for one problem."""
 
     indices: Indices
-    queries: torch.Tensor
-    directions: Block
-    mixed: Block
+    queries: torch.Tensor  # [pair, c] W_Q x + b_Q of the pairs that end a context
+    directions: Block  # [pair, d] W_K^T of this
+    mixed: Block  # [context, d]
     weights: NDArray
     scores: NDArray
 

@@ -2,11 +2,13 @@
 
 All read x_j = embedding[t_j] + positions[j] and attend from the last token of a context:
 
-madden2024    V GELU(W a + b) + c: one head, scores over sqrt(d), fixed sinusoidal positions
-dana2024      W_U (x_S + a): eqs. (1) and (2), which do not scale the scores
-dana2024-mlp  W_U (W_2 GELU(W_1 y) + y), y = x_S + a
+madden2024        V GELU(W a + b) + c: one head, scores over sqrt(d), fixed sinusoidal positions
+dana2024          W_U (x_S + a): eqs. (1) and (2), which do not scale the scores
+dana2024-mlp      W_U (W_2 GELU(W_1 y) + y), y = x_S + a
+dana2024-program  W_U (e(t_S) + D a): heads share one map C to their dimension and one map D back
 
-a is the output of attention.
+a is the output of attention. The program attends from z_S with z_j = C e(t_j) + pos_j, scores over
+sqrt(d_h); C = `compress` and D = `decompress` are the identity where d = d_h.
 """
 
 import math
@@ -23,10 +25,8 @@ from ....architectures.trainable import trainable
 from ...problem import Problem
 from ..kernels import attention
 from .attention import Head, Heads, attending
-from .hidden import Activations, Hidden
 from .indices import Indices, indices
-from .output import Output
-from .start import started
+from .layers import Activations, Hidden, Output
 from .workspace import Block, Buffers, flat, gradient
 
 
@@ -39,11 +39,7 @@ class Work:
     activations: Activations | None
     vectors: Block
     attended: Block
-
-    @property
-    def last(self) -> Block:
-        """The input of the output layer."""
-        return self.attended if self.activations is None else self.activations.output
+    last: Block  # the input of the output layer
 
 
 class Decoder:
@@ -52,20 +48,20 @@ class Decoder:
     def __init__(self, architecture: Architecture, generator: torch.Generator) -> None:
         sizes, shapes = architecture.sizes, architecture.tensors
         record = trainable(architecture.name)
-        d, heads = int(sizes["dimension"]), int(sizes["heads"])
+        self.width, heads = int(sizes["dimension"]), int(sizes["heads"])
+        self.skip, self.shared = record.skip, record.shared
+        # the coordinates that attention reads
+        self.narrow = int(sizes["head_dimension"]) if self.shared else self.width
         answers, inputs = shapes["output.weight"]
         self.output = Output(answers, inputs, "output.bias" in shapes)
         self.tensors = started(architecture, self.output, generator)
-        self.width, self.skip = d, record.skip
         self.embedding = self.tensors["embedding.weight"]
         learnt = self.tensors.get("positions.weight")
-        self.positions = sinusoids(int(sizes["length"]), d) if learnt is None else learnt
-        tables = self.embedding, self.positions
-        self.arrays = tuple(flat(x) for x in tables)
-        self.gradients = tuple(flat(gradient(x)) for x in tables)
+        length = int(sizes["length"])
+        self.positions = sinusoids(length, self.width) if learnt is None else learnt
         self.heads: Head | Heads | None = None
         if heads:
-            scale = 1 / math.sqrt(d) if record.scaled else 1.0
+            scale = 1 / math.sqrt(self.narrow) if record.scaled else 1.0
             self.heads = attending(self.tensors, heads, scale)
         self.hidden = Hidden(self.tensors) if "hidden.weight" in shapes else None
         self.room = Buffers()
@@ -76,39 +72,45 @@ class Decoder:
         return self.tensors
 
     def logits(self, problem: Problem) -> NDArray[np.float32]:
-        return self.output.logits(self._forward(problem).last.rows[: len(problem)])
+        work = self._work(problem)
+        self._forward(work)
+        return self.output.logits(work.last.rows[: len(problem)])
 
     def step(self, problem: Problem) -> float:
-        work = self._forward(problem)
-        index, d = work.indices, self.width
-        loss = self.output.backward(index, work.last)
-        if self.hidden and work.activations:
-            self.hidden.backward(work.activations, work.attended)
+        work = self._work(problem)
+        self._forward(work)
+        loss = self.output.backward(work.indices, work.last)
         work.vectors.errors.zero_()
-        errors = work.vectors.error_array
-        if self.skip:
-            attention.unpick(errors, index.last, work.attended.error_array, d)
-        if self.heads and work.tables:
-            self.heads.backward(work.tables, work.vectors, work.attended)
         gradient(self.embedding).zero_()
         gradient(self.positions).zero_()
-        attention.scatter(*self.gradients, index.tokens, index.places, errors, d)
+        self._backward(work)
         return loss
 
-    def _forward(self, problem: Problem) -> Work:
-        """Compute the input of the output layer; the memory of a problem is made once."""
-        work, d = self.works.get(problem), self.width
+    def _work(self, problem: Problem) -> Work:
+        """The memory of a problem, which is made once."""
+        work = self.works.get(problem)
         if work is None:
             index = indices(problem)
+            activations = self.hidden.activations(index.rows) if self.hidden else None
+            attended = self.room.block("attended", index.rows, self.narrow)
+            last = activations.output if activations else attended
+            if self.shared:
+                last = self.room.block("last", index.rows, self.width)
             work = self.works[problem] = Work(
                 index,
                 self.heads.tables(index) if self.heads else None,
-                self.hidden.activations(index.rows) if self.hidden else None,
-                self.room.block("vectors", index.pairs, d),
-                self.room.block("attended", index.rows, d),
+                activations,
+                self.room.block("vectors", index.pairs, self.narrow),
+                attended,
+                last,
             )
-        index = work.indices
-        attention.gather(*self.arrays, index.tokens, index.places, work.vectors.array, d)
+        return work
+
+    def _forward(self, work: Work) -> None:
+        """Compute the input of the output layer."""
+        index, d = work.indices, self.width
+        tables = flat(self.embedding), flat(self.positions)
+        attention.gather(*tables, index.tokens, index.places, work.vectors.array, d)
         if self.skip:
             attention.pick(work.vectors.array, index.last, work.attended.array, d)
         else:
@@ -117,7 +119,89 @@ class Decoder:
             self.heads.forward(work.tables, work.vectors, work.attended)
         if self.hidden and work.activations:
             self.hidden.forward(work.activations, work.attended)
-        return work
+
+    def _backward(self, work: Work) -> None:
+        """Write all gradients but those of the output layer; those of tables begin at 0."""
+        index, d, errors = work.indices, self.width, work.vectors.error_array
+        if self.hidden and work.activations:
+            self.hidden.backward(work.activations, work.attended)
+        if self.skip:
+            attention.unpick(errors, index.last, work.attended.error_array, d)
+        if self.heads and work.tables:
+            self.heads.backward(work.tables, work.vectors, work.attended)
+        gradients = flat(gradient(self.embedding)), flat(gradient(self.positions))
+        attention.scatter(*gradients, index.tokens, index.places, errors, d)
+
+
+class Program(Decoder):
+    """The program of Dana et al., whose vectors and attended rows have d_h coordinates."""
+
+    def __init__(self, architecture: Architecture, generator: torch.Generator) -> None:
+        super().__init__(architecture, generator)
+        self.compress = self.tensors.get("compress.weight")
+        self.decompress = self.tensors.get("decompress.weight")
+        self.compressed, self.to_compressed = torch.zeros(2, len(self.embedding), self.narrow)
+
+    def _forward(self, work: Work) -> None:
+        index, last = work.indices, work.last.rows
+        assert self.heads is not None
+        if self.compress is None:
+            self.compressed.copy_(self.embedding)
+        else:
+            torch.mm(self.embedding, self.compress.T, out=self.compressed)
+        tables = flat(self.compressed), flat(self.positions)
+        attention.gather(*tables, index.tokens, index.places, work.vectors.array, self.narrow)
+        work.attended.rows.zero_()
+        self.heads.forward(work.tables, work.vectors, work.attended)
+        attention.pick(flat(self.embedding), index.asking, work.last.array, self.width)
+        if self.decompress is None:
+            last.add_(work.attended.rows)
+        else:
+            last.addmm_(work.attended.rows, self.decompress.T)
+
+    def _backward(self, work: Work) -> None:
+        index, last, attended, vectors = work.indices, work.last, work.attended, work.vectors
+        assert self.heads is not None
+        to_embedding, to_positions = gradient(self.embedding), gradient(self.positions)
+        attention.unpick(flat(to_embedding), index.asking, last.error_array, self.width)
+        if self.decompress is None:
+            attended.errors.copy_(last.errors)
+        else:
+            torch.mm(last.errors.T, attended.rows, out=gradient(self.decompress))
+            torch.mm(last.errors, self.decompress, out=attended.errors)
+        self.heads.backward(work.tables, vectors, attended)
+        gradients = flat(self.to_compressed.zero_()), flat(to_positions)
+        attention.scatter(*gradients, index.tokens, index.places, vectors.error_array, self.narrow)
+        if self.compress is None:
+            to_embedding.add_(self.to_compressed)
+        else:
+            torch.mm(self.to_compressed.T, self.embedding, out=gradient(self.compress))
+            to_embedding.addmm_(self.to_compressed, self.compress)
+
+
+def started(
+    architecture: Architecture, output: Output, generator: torch.Generator
+) -> dict[str, torch.Tensor]:
+    """Weights drawn in the order of the architecture's tensors, as torch.nn does it.
+
+    Uniform within 1/sqrt(inputs), also for biases; N(0, 1) for embeddings. The program of Dana et
+    al. has its embeddings in linear layers, which makes them smaller. Its queries, keys and values
+    are those of torch.nn.MultiheadAttention, which draws within sqrt(1.5/inputs); not so here.
+    """
+    shapes, normal = architecture.tensors, trainable(architecture.name).embeddings == "normal"
+    tensors: dict[str, torch.Tensor] = {}
+    for name, shape in shapes.items():
+        tensor = output.tensors.get(name)
+        if tensor is None:
+            tensor = torch.empty(shape)
+            tensor.grad = torch.zeros(shape)
+        if name == "embedding.weight" and normal:
+            tensor.normal_(generator=generator)
+        else:
+            bound = 1 / math.sqrt(shapes[name.replace("bias", "weight")][1])
+            tensor.uniform_(-bound, bound, generator=generator)
+        tensors[name] = tensor
+    return tensors
 
 
 def sinusoids(length: int, dimension: int) -> torch.Tensor:

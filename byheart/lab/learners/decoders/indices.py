@@ -11,23 +11,17 @@ from ..kernels.lanes import whole
 
 @dataclass(frozen=True, eq=False)
 class Indices:
-    """Contexts as lists of pairs (token, place), and what follows as shares of all predictions.
+    """Contexts as lists of pairs (token, place), and what follows as shares of all predictions."""
 
-    tokens, places  [pair] the distinct pairs; those that end a context come first
-    queries         how many do
-    slots           the pairs of all contexts, one after another
-    starts          [context + 1] where each begins
-    last            [context] its last pair
-    targets         shares, begins, answers and parts, as output_loss.py reads them: rows are
-                    contexts, padded to a multiple of eight
-    """
-
-    tokens: NDArray
-    places: NDArray
-    queries: int
-    slots: NDArray
-    starts: NDArray
-    last: NDArray
+    tokens: NDArray  # [pair] of the distinct pairs; those that end a context come first
+    places: NDArray  # [pair]
+    queries: int  # how many pairs end a context
+    slots: NDArray  # the pairs of all contexts, one after another
+    starts: NDArray  # [context + 1] where each begins
+    last: NDArray  # [context] its last pair
+    asking: NDArray  # [context] its last token
+    # shares, begins, answers and parts, as output_loss.py reads them: rows are contexts, padded to
+    # a multiple of eight
     targets: tuple[NDArray, ...]
     longest: int
 
@@ -57,13 +51,15 @@ def indices(problem: Problem) -> Indices:
     shares = np.zeros(rows, np.float32)
     shares[: len(problem)] = problem.weight / count
     begins = np.searchsorted(problem.context, np.arange(rows + 1))
+    tokens, last = pairs % problem.vocabulary, slots[starts[1:] - 1]
     return Indices(
-        tokens=pairs % problem.vocabulary,
+        tokens=tokens,
         places=pairs // problem.vocabulary,
         queries=int(ends.sum()),
         slots=slots,
         starts=starts,
-        last=slots[starts[1:] - 1],
+        last=last,
+        asking=tokens[last],
         targets=(shares, begins, problem.answer, (problem.count / count).astype(np.float32)),
         longest=int(problem.lengths.max()),
     )

@@ -1,0 +1,104 @@
+"""How a command gets its options: rows that are written into its signature, which typer reads."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_origin
+
+import typer
+
+Command = Callable[..., None]
+Values = dict[str, Any]
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that a command gets after `fill`: as one dictionary, or one by one without a name."""
+
+    name: str
+    options: tuple[inspect.Parameter, ...] = ()
+    fill: Callable[[Values], Values] = dict
+
+
+def taking(*parts: inspect.Parameter | Group) -> Callable[[Command], Command]:
+    """A decorator: the command with these options, in the order of its help.
+
+    typer reads a command's options from its signature, so they are written into it.
+    """
+    groups = [part for part in parts if isinstance(part, Group)]
+    members = [part.options if isinstance(part, Group) else (part,) for part in parts]
+
+    def decorate(command: Command) -> Command:
+        def run(**values: Any) -> None:
+            for group in groups:
+                members = {option.name: values.pop(option.name) for option in group.options}
+                filled = group.fill(members)
+                values |= {group.name: filled} if group.name else filled
+            command(**values)
+
+        run.__doc__ = command.__doc__
+        signature = inspect.Signature([option for each in members for option in each])
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def option(
+    name: str,
+    help: str,
+    kind: Any = str,
+    default: Any = None,
+    metavar: str | None = None,
+    *,
+    flags: tuple[str, ...] = (),
+    names: Iterable[str] = (),
+    **look: Any,
+) -> inspect.Parameter:
+    """One option of a command; the shell completes `names`, and None stands for no value."""
+    flag = f"--{name.replace('_', '-')}"
+    both = f"{flag}/--no-{flag[2:]}" if kind is bool and default is not False else flag
+    first, *others = flags or (both,)
+    look |= {"help": help, "metavar": metavar, **completed(names)}
+    return _parameter(name, kind, default, typer.Option(first, *others, **look))
+
+
+def argument(
+    name: str,
+    help: str,
+    kind: Any = Path,
+    default: Any = REQUIRED,
+    metavar: str | None = None,
+    names: Iterable[str] = (),
+) -> inspect.Parameter:
+    """What stands on the command line without a flag."""
+    about = typer.Argument(metavar=metavar or name.upper(), help=help, **completed(names))
+    return _parameter(name, kind, default, about)
+
+
+def _parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Parameter:
+    only = inspect.Parameter.KEYWORD_ONLY
+    if default is None and get_origin(kind) is list:
+        default = []
+    kind = kind | None if default is None else kind
+    return inspect.Parameter(name, only, default=default, annotation=Annotated[kind, about])
+
+
+def completed(names: Iterable[str]) -> Values:
+    """The completion of a word by the shell: the names that begin with it.
+
+    Where nothing does, and for paths, the shell completes the names of files by itself.
+    """
+    known = tuple(dict.fromkeys(names))
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return {"autocompletion": complete} if known else {}
+
+
+def flag(name: str, help: str, **look: Any) -> inspect.Parameter:
+    """An option without a value."""
+    return option(name, help, bool, False, **look)
