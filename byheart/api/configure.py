@@ -21,15 +21,6 @@ def titled(construction: Construction) -> str:
     return construction.name + (f" ({construction.form})" if construction.form else "")
 
 
-def at_least(least: int, **sizes: int | None) -> None:
-    """ByheartError if a size that was given is smaller, or no integer."""
-    for name, size in sizes.items():
-        if size is None:
-            continue
-        if not isinstance(size, int) or isinstance(size, bool) or size < least:
-            raise OptionError(name, size, f"must be an integer of at least {least}")
-
-
 def default_method(dataset: Dataset) -> str:
     """The method that stores the labels of this data, if none is named."""
     return "seq2seq" if dataset.every else "hash-fold-retrieve"
