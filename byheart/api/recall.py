@@ -8,13 +8,12 @@ from typing import Any
 
 from ..claims.answer import Answer, Question
 from ..claims.result import picked
-from ..errors import ByheartError
+from ..errors import ByheartError, OptionError
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_file, from_line
 from ..models.recall import Choose, continued, drawing
-from .configure import at_least
 from .reading import model_of
 
 
@@ -102,7 +101,8 @@ def ask(
     choose: Choose | None = None,
 ) -> Recall:
     """The answers to lists of tokens; `choose` answers one question at a time, if it is given."""
-    at_least(1, steps=steps)
+    if steps is not None and steps < 1:
+        raise OptionError("steps", steps, "must be an integer of at least 1")
     asked = [placed(model, tokens) for tokens in questions]
     if steps is None:
         rows = [question.tokens for question in asked]
