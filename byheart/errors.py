@@ -114,3 +114,12 @@ class AssumptionError(ByheartError):
 
 class DisagreementError(ByheartError):
     """A model folder is readable, but a hash or a count in it disagrees with the rest."""
+
+
+def at_least(least: int, **sizes: int | None) -> None:
+    """ByheartError if a size that was given is smaller, or not an integer."""
+    for name, size in sizes.items():
+        if size is None:
+            continue
+        if not isinstance(size, int) or isinstance(size, bool) or size < least:
+            raise OptionError(name, size, f"must be an integer of at least {least}")

@@ -14,7 +14,7 @@ from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..data.contexts import settled
 from ..data.load import dataset_of
-from ..errors import ByheartError
+from ..errors import ByheartError, at_least
 from ..machine.swap import check_place
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
@@ -70,7 +70,7 @@ def compile(
         >>> byheart.compile(data, "hash-fold-retrieve", reject_unknown=8).recall(["a", "b"])
         'x'
     """
-    configure.at_least(1, sample=sample)
+    at_least(1, sample=sample)
     named = None if method is None else configure.configured(method, form, seed, options)
     dataset = dataset_of(data_for_method(data, named))
     construction = named or configure.configured(

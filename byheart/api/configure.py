@@ -3,16 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..constructions import ALL, find
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
 from ..data.contexts import Contexts, contexts, resolve
 from ..data.dataset import Dataset
-from ..errors import AssumptionError, ByheartError, Message, OptionError
+from ..errors import ByheartError, Message, OptionError
 from ..models.kinds import made_by
 from ..models.model import Model
+from .reading import check_fits
 
 RENAMED = {"places": "context_length"}  # older names of options
 
@@ -20,15 +19,6 @@ RENAMED = {"places": "context_length"}  # older names of options
 def titled(construction: Construction) -> str:
     """The name of a construction, with its form."""
     return construction.name + (f" ({construction.form})" if construction.form else "")
-
-
-def at_least(least: int, **sizes: int | None) -> None:
-    """ByheartError if a size that was given is smaller, or no integer."""
-    for name, size in sizes.items():
-        if size is None:
-            continue
-        if not isinstance(size, int) or isinstance(size, bool) or size < least:
-            raise OptionError(name, size, f"must be an integer of at least {least}")
 
 
 def default_method(dataset: Dataset) -> str:
@@ -125,25 +115,6 @@ def prepare(
     if resolved is dataset:
         return dataset, grouped
     return resolved, contexts(resolved, positions, construction.last)
-
-
-def check_fits(construction: Construction, dataset: Dataset) -> None:
-    """AssumptionError if the construction cannot build data of this kind."""
-    if construction.every is not None and construction.every != dataset.every:
-        has = "every token has a label" if dataset.every else "a sequence has one label"
-        other = "seq2seq or sparse-attention" if dataset.every else "another method"
-        raise AssumptionError(f"{construction.name}: in this data {has}; use {other}.")
-    if construction.claim.probabilities and not dataset.has_vocabulary:
-        raise AssumptionError(
-            f"A1 fails: {construction.name} reads words or integers, and this data has tokens that "
-            "are neither; use one of the methods that store labels."
-        )
-    if not construction.empty and not dataset.lengths.all():
-        first = int(np.argmin(dataset.lengths))
-        raise AssumptionError(
-            f"sequence {first + 1} is empty; leave it out, or use `method='deep-sets'`, "
-            "where order does not count."
-        )
 
 
 def check_prove_limit(seconds: Any) -> None:

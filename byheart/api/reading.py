@@ -5,18 +5,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..constructions import find
 from ..constructions.base import Construction
 from ..data.dataset import Dataset
 from ..data.load import dataset_of, load
-from ..errors import ByheartError
+from ..errors import AssumptionError, ByheartError
 from ..models.folder.read import weights_file
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.opening import open as open_folder
 from ..models.source import load_for, stored, unaccepted
 from ..stock.sources import holds_text, split_by
-from .configure import check_fits
 
 
 def model_of(model: Model | str | Path, verb: str) -> Model:
@@ -56,6 +57,25 @@ def data_for_method(
         if "unit" in dataset.loading:
             raise
         raise _no_text(named, dataset, str(data) if isinstance(data, str | Path) else "") from None
+
+
+def check_fits(construction: Construction, dataset: Dataset) -> None:
+    """AssumptionError if the construction cannot build data of this kind."""
+    if construction.every is not None and construction.every != dataset.every:
+        has = "every token has a label" if dataset.every else "a sequence has one label"
+        other = "seq2seq or sparse-attention" if dataset.every else "another method"
+        raise AssumptionError(f"{construction.name}: in this data {has}; use {other}.")
+    if construction.claim.probabilities and not dataset.has_vocabulary:
+        raise AssumptionError(
+            f"A1 fails: {construction.name} reads words or integers, and this data has tokens that "
+            "are neither; use one of the methods that store labels."
+        )
+    if not construction.empty and not dataset.lengths.all():
+        first = int(np.argmin(dataset.lengths))
+        raise AssumptionError(
+            f"sequence {first + 1} is empty; leave it out, or use `method='deep-sets'`, "
+            "where order does not count."
+        )
 
 
 def _no_text(method: Construction, dataset: Dataset, name: str) -> ByheartError:

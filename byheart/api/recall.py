@@ -8,13 +8,12 @@ from typing import Any
 
 from ..claims.answer import Answer, Question
 from ..claims.result import picked
-from ..errors import ByheartError
+from ..errors import ByheartError, at_least
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_file, from_line
 from ..models.recall import Choose, continued, drawing
-from .configure import at_least
 from .reading import model_of
 
 

@@ -16,13 +16,12 @@ from typing import Any
 from ..claims.result import Result, picked, plain
 from ..data.dataset import Dataset
 from ..data.load import write_jsonl
-from ..errors import ByheartError
+from ..errors import ByheartError, at_least
 from ..machine.swap import appearing
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import difference
 from ..models.locating import locate
 from .compile import compile
-from .configure import at_least
 from .edit import edit
 from .forget import forget
 

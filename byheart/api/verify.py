@@ -18,7 +18,7 @@ from ..claims.verification import (
     Verification,
 )
 from ..data.dataset import Dataset
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, OptionError, at_least
 from ..exports.runtimes import RUNTIMES, observe
 from ..machine.watch import SILENT, Watch
 from ..models import source
@@ -27,7 +27,7 @@ from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.sizes import counted
 from .change import recompiled
-from .configure import at_least, check_prove_limit
+from .configure import check_prove_limit
 from .reading import data_for_model, model_of, weights_hash
 from .summary import NOT_CHECKED, Summary, summarise
 

@@ -1,33 +1,13 @@
 """Well-known language models that anyone can download, with their exact parameter counts."""
 
-from collections.abc import Mapping
+import csv
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from ..errors import ByheartError
 from .description import Architecture, Sizes, Tensors, sizes_of
-
-# layers, dimension, heads
-GPT2 = {
-    "gpt2": (12, 768, 12),
-    "gpt2-medium": (24, 1024, 16),
-    "gpt2-large": (36, 1280, 20),
-    "gpt2-xl": (48, 1600, 25),
-}
-# layers, dimension, heads, rows of the embedding (padded for speed)
-PYTHIA = {
-    "pythia-14m": (6, 128, 4, 50304),
-    "pythia-31m": (6, 256, 8, 50304),
-    "pythia-70m": (6, 512, 8, 50304),
-    "pythia-160m": (12, 768, 12, 50304),
-    "pythia-410m": (24, 1024, 16, 50304),
-    "pythia-1b": (16, 2048, 8, 50304),
-    "pythia-1.4b": (24, 2048, 16, 50304),
-    "pythia-2.8b": (32, 2560, 32, 50304),
-    "pythia-6.9b": (32, 4096, 32, 50432),
-    "pythia-12b": (36, 5120, 40, 50688),
-}
 
 
 @dataclass(frozen=True)
@@ -68,63 +48,30 @@ class Shape(NamedTuple):
     tied: bool  # whether the unembedding is the embedding
 
 
-GATED: Mapping[str, Mapping[str, tuple]] = {  # the fields of a Shape
-    "llama": {
-        "llama-2-7b": (32, 4096, 32, 32, 128, 11008, 32000, 4096, False),
-        "llama-2-13b": (40, 5120, 40, 40, 128, 13824, 32000, 4096, False),
-        "llama-2-70b": (80, 8192, 64, 8, 128, 28672, 32000, 4096, False),
-        "llama-3.1-8b": (32, 4096, 32, 8, 128, 14336, 128256, 131072, False),
-        "llama-3.1-70b": (80, 8192, 64, 8, 128, 28672, 128256, 131072, False),
-        "llama-3.1-405b": (126, 16384, 128, 8, 128, 53248, 128256, 131072, False),
-        "llama-3.2-1b": (16, 2048, 32, 8, 64, 8192, 128256, 131072, True),
-        "llama-3.2-3b": (28, 3072, 24, 8, 128, 8192, 128256, 131072, True),
-    },
-    "mistral": {
-        "mistral-7b-v0.1": (32, 4096, 32, 8, 128, 14336, 32000, 32768, False),
-        "mistral-7b-v0.3": (32, 4096, 32, 8, 128, 14336, 32768, 32768, False),
-    },
-    "qwen2": {
-        "qwen2.5-0.5b": (24, 896, 14, 2, 64, 4864, 151936, 32768, True),
-        "qwen2.5-1.5b": (28, 1536, 12, 2, 128, 8960, 151936, 131072, True),
-        "qwen2.5-3b": (36, 2048, 16, 2, 128, 11008, 151936, 32768, True),
-        "qwen2.5-7b": (28, 3584, 28, 4, 128, 18944, 152064, 131072, False),
-        "qwen2.5-14b": (48, 5120, 40, 8, 128, 13824, 152064, 131072, False),
-        "qwen2.5-32b": (64, 5120, 40, 8, 128, 27648, 152064, 131072, False),
-        "qwen2.5-72b": (80, 8192, 64, 8, 128, 29568, 152064, 131072, False),
-    },
-    "qwen3": {
-        "qwen3-0.6b": (28, 1024, 16, 8, 128, 3072, 151936, 40960, True),
-        "qwen3-1.7b": (28, 2048, 16, 8, 128, 6144, 151936, 40960, True),
-        "qwen3-4b": (36, 2560, 32, 8, 128, 9728, 151936, 40960, True),
-        "qwen3-8b": (36, 4096, 32, 8, 128, 12288, 151936, 40960, False),
-        "qwen3-14b": (40, 5120, 40, 8, 128, 17408, 151936, 40960, False),
-        "qwen3-32b": (64, 5120, 64, 8, 128, 25600, 151936, 40960, False),
-    },
-    "gemma": {
-        "gemma-2b": (18, 2048, 8, 1, 256, 16384, 256000, 8192, True),
-        "gemma-7b": (28, 3072, 16, 16, 256, 24576, 256000, 8192, True),
-    },
-    "gemma2": {
-        "gemma-2-2b": (26, 2304, 8, 4, 256, 9216, 256000, 8192, True),
-        "gemma-2-9b": (42, 3584, 16, 8, 256, 14336, 256000, 8192, True),
-        "gemma-2-27b": (46, 4608, 32, 16, 128, 36864, 256000, 8192, True),
-    },
-    "gemma3_text": {"gemma-3-1b": (26, 1152, 4, 1, 256, 6912, 262144, 32768, True)},
-}
-PUBLIC = (*GPT2, *PYTHIA, *(name for models in GATED.values() for name in models))
+def _public() -> dict[str, tuple[str, Shape]]:
+    """The family and the sizes of every model of public.csv."""
+    with files(__package__).joinpath("public.csv").open(encoding="ascii") as file:
+        _, *rows = csv.reader(file)
+    models = {}
+    for name, family, *sizes, tied in rows:
+        layers, d, heads, groups, size, width, vocabulary, length = map(int, sizes)
+        shape = Shape(layers, d, heads, groups, size, width, vocabulary, length, tied == "1")
+        models[name] = family, shape
+    return models
+
+
+PUBLIC = _public()
 
 
 @cache
 def public_architecture(name: str) -> Architecture:
     """The model of this name, one of PUBLIC."""
-    if name in GPT2:
-        layers, d, heads = GPT2[name]
-        return gpt2(name, ungrouped(layers, d, heads, 4 * d, 50257, 1024, True))
-    if name in PYTHIA:
-        layers, d, heads, rows = PYTHIA[name]
-        return neox(name, ungrouped(layers, d, heads, 4 * d, rows, 2048, False))
-    family = next(family for family, models in GATED.items() if name in models)
-    return gated(name, FAMILIES[family], Shape(*GATED[family][name]))
+    family, shape = PUBLIC[name]
+    if family == "gpt2":
+        return gpt2(name, shape)
+    if family == "gpt_neox":
+        return neox(name, shape)
+    return gated(name, FAMILIES[family], shape)
 
 
 def ungrouped(

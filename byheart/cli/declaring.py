@@ -102,3 +102,9 @@ def completed(names: Iterable[str]) -> Values:
 def flag(name: str, help: str, **look: Any) -> inspect.Parameter:
     """An option without a value."""
     return option(name, help, bool, False, **look)
+
+
+JSON = flag("json", "Print one JSON object.")
+FORCE = flag("force", "Replace existing output.")
+DIRECTORY = argument("model", "A model folder.", metavar="DIR")
+OUTPUT = ("-o", "--output")

@@ -9,8 +9,7 @@ from ..api.demo import Demo, compile_book, demo
 from ..machine.swap import check_place
 from ..views.demo import Page, recitation, sizes
 from ..views.model import verdict
-from .declaring import option, taking
-from .options import FORCE, JSON, OUTPUT
+from .declaring import FORCE, JSON, OUTPUT, option, taking
 from .output import console, kept, print_json
 from .progress import watching
 

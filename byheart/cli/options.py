@@ -12,7 +12,19 @@ from ..data import load
 from ..data.contexts import RESOLUTIONS
 from ..data.readers.raw import COMPRESSED
 from ..errors import ByheartError
-from .declaring import REQUIRED, Command, Group, Values, argument, flag, option, taking
+from .declaring import (
+    DIRECTORY,
+    FORCE,
+    JSON,
+    OUTPUT,
+    REQUIRED,
+    Command,
+    Group,
+    Values,
+    argument,
+    option,
+    taking,
+)
 
 
 def with_models(help: str) -> inspect.Parameter:
@@ -30,16 +42,12 @@ def given(values: Values) -> Values:
 
 
 METHODS = constructions.METHODS
-JSON = flag("json", "Print one JSON object.")
-FORCE = flag("force", "Replace existing output.")
 SEED = option("seed", "Random seed.", int, 0, "N", min=0)
 DATA = argument(
     "data",
     f"{' '.join(load.FILES)}, also with {' '.join(COMPRESSED)}; a folder of texts or of "
     "Hugging Face datasets; - for standard input.",
 )
-DIRECTORY = argument("model", "A model folder.", metavar="DIR")
-OUTPUT = ("-o", "--output")
 NEW_FOLDER = option("output", "The model folder to write.", Path, REQUIRED, flags=OUTPUT)
 _HELD = (
     "Write the data that the new model holds, as .jsonl (documents of a stock checkpoint: .txt)."

@@ -12,8 +12,7 @@ from ..models.opening import open as open_folder
 from ..models.questions import from_line, from_words
 from ..models.recall import Choose, drawing
 from ..views.recall import greeting, lines
-from .declaring import argument, flag, option, taking
-from .options import DIRECTORY, JSON
+from .declaring import DIRECTORY, JSON, argument, flag, option, taking
 from .output import print_json
 from .progress import watching
 

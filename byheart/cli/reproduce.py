@@ -8,8 +8,7 @@ from ..errors import ByheartError
 from ..figures import FIGURES
 from ..machine.engines import Workers
 from ..views.reproduce import view
-from .declaring import argument, flag, option, taking
-from .options import JSON, OUTPUT
+from .declaring import JSON, OUTPUT, argument, flag, option, taking
 from .output import answer
 
 NAMES = tuple(figure.name for figure in FIGURES)

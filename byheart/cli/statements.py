@@ -3,8 +3,7 @@
 from ..api.statements import statements
 from ..theory.statements import PAPERS
 from ..views.statements import view
-from .declaring import argument, taking
-from .options import JSON
+from .declaring import JSON, argument, taking
 from .output import finish
 
 

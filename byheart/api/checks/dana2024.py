@@ -12,12 +12,11 @@ from flint import arb, ctx
 from ...data.contexts import contexts as contexts_of
 from ...data.contexts import tally
 from ...data.dataset import Dataset
-from ...errors import ByheartError, OptionError
+from ...errors import ByheartError, OptionError, at_least
 from ...theory.assumptions import check_heads
 from ...theory.dana2024.features import reached_rank
 from ...theory.dana2024.ranks import Tokens, rank_limit, tokens_limit
 from ...theory.madden2024.balls import Real, ball, exact
-from ..configure import at_least
 from .base import Check, Outcome, distinct_sequences
 
 DRAWS = 3  # of weights, before a rank is left undecided

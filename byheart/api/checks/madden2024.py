@@ -9,11 +9,10 @@ from fractions import Fraction
 from functools import partial
 
 from ...data.dataset import Dataset
-from ...errors import ByheartError
+from ...errors import ByheartError, at_least
 from ...theory.madden2024 import checks
 from ...theory.madden2024.balls import exact
 from ...theory.madden2024.kruskal import Powers, Relation, mirrored_relation, smallest_relation
-from ..configure import at_least
 from .base import Check, Numbers, Outcome, distinct_sequences, generic
 
 Injection = Callable[..., checks.Check]
