@@ -29,7 +29,7 @@ from ..data.edits import Items
 from ..data.load import write_jsonl
 from ..data.readers.tokenizers import is_trained
 from ..errors import ByheartError
-from ..machine.files import refuse_existing
+from ..machine.files import refuse_existing, replacing
 from ..machine.swap import check_place
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import difference, kind_of
@@ -248,7 +248,7 @@ class Selection:
 def carry_out(
     task: Task, construction: Construction, data: Dataset, kind: str, counts: Mapping[str, int]
 ) -> Change:
-    """Compile the changed data, and write the folder and then the data, if they are wanted.
+    """Compile the changed data, and write the data and then the folder, if they are wanted.
 
     The hash of the old weights is in the answer alone: whoever has the remaining data could compile
     it with each guess of a removed item and compare.
@@ -290,14 +290,15 @@ def _write(task: Task, model: Model, data: Dataset) -> str | None:
     texts = None
     if path is not None and model.claim.texts:
         texts = spelled_by(data, vocabulary(model))
-    if output is not None:
+    if texts is not None and path is not None:
+        with replacing(path) as file:
+            file.write(texts.encode())
+    elif path is not None:
+        write_jsonl(settlement(model, data)[1], path)
+    if output is not None:  # last, so that a run that is killed leaves no folder without its data
         model.save(output, force=task.force)
     if path is None:
         return None
-    if texts is None:
-        write_jsonl(settlement(model, data)[1], path)
-    else:
-        path.write_text(texts, encoding="utf-8", newline="")
     folder = "DIR" if output is None else str(output)
     return f"{verify_command(model, folder, str(path), canonical=texts is None)} --rebuild"
 

@@ -188,7 +188,9 @@ def verify(
         left_out = [] if isinstance(data, Dataset) else source.unaccepted(data, dataset, loading)
         if left_out:
             name = str(data) if isinstance(data, str | Path) else "DATA"
-            command = source.verify_command(model, str(folder or "DIR"), name)
+            command = source.verify_command(
+                model, str(folder or "DIR"), name, reading=dataset.loading
+            )
             evidence = REFUTED if verification.refuted else None
             failures = (*left_out, *verification.failures)
             verification = replace(verification, evidence=evidence, failures=failures)

@@ -103,6 +103,9 @@ def fields(
             f"{table.name}: choose the columns to read with `input=...` and `label=...`, such as "
             f"{shown}; {table.named()}."
         )
+    unused = tuple(x for x in table.columns if x not in chosen)
+    if unused:  # the model says which columns it read, so that verify asks for them
+        named = {"input": list(input), "label": label, "count": count}
     rule = None if tokenizer else UNITS.get(unit, unit)
     whole = keeps_numbers(numeric, unit, tokenizer)
     places, cells = table.select(chosen)
@@ -176,7 +179,7 @@ def fields(
         **packed,
         "skipped": len(places) - len(kept),
         "left_out": {name: number for name, number in left_out.items() if number},
-        "unused": tuple(x for x in table.columns if x not in chosen) if named["input"] else (),
+        "unused": unused,
         "notes": tuple(map(Message, notes)),
         "tokenizer": None if made is None else made.content,
         "loading": {name: value for name, value in loading.items() if value is not None},

@@ -24,6 +24,7 @@ from .kinds import kind_of
 TYPES = {option.name: option.accepts for option in LOADING}
 SELECTS = tuple(option.name for option in LOADING if option.selects)
 REFUSE = RESOLUTIONS[0]
+LISTED = 20  # columns that a sentence names
 KEPT_AS, KEPT = "tokenizer", "tokenizer.json"  # an option whose file a stock folder holds
 
 
@@ -100,7 +101,9 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
         sentences.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
     if dataset.unused and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
-        others = ", ".join(map(repr, dataset.unused))
+        more = len(dataset.unused) - LISTED
+        others = ", ".join(map(repr, dataset.unused[:LISTED]))
+        others += f" and {more:,} more" if more > 0 else ""
         sentences.append(
             f"the model has the columns {chosen}, and the data has others: {others} "
             "(`input=...`, `label=...`)"
@@ -109,14 +112,19 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
 
 
 def verify_command(
-    model: ModelData, directory: str = "DIR", data: str = "DATA", canonical: bool = False
+    model: ModelData,
+    directory: str = "DIR",
+    data: str = "DATA",
+    canonical: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> str:
     """What verifies the model, with the options that leave out a part of the file repeated.
 
     canonical  whether the data is the data.jsonl of a folder, which needs none
+    reading    the options that this data was read with, where they are more than the model's
     """
     words = ["byheart", "verify", directory, data]
-    for name, value in ({} if canonical else stored(model)).items():
+    for name, value in ({} if canonical else {**stored(model), **(reading or {})}).items():
         if name in SELECTS:
             if name == KEPT_AS and KEPT in kind_of(model).store.FILES and not is_trained(value):
                 value = directory  # which holds the file, wherever it was then

@@ -253,3 +253,18 @@ def test_strange_options_of_a_folder_are_refused(options):
     strange = replace(model, record=replace(model.record, options=recorded))
     with pytest.raises(byheart.ByheartError):
         byheart.forget(strange, data(), ["capital of peru"])
+
+
+def test_the_data_is_in_place_before_the_folder(tmp_path, monkeypatch):
+    """A run that is killed while it saves leaves data without a folder, not the reverse."""
+    data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y"), (["c"], "x")])
+    model, written = byheart.compile(data, editable=True), tmp_path / "left.jsonl"
+
+    def killed(self, path, **how):
+        assert len(byheart.load(written)) == 2
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(byheart.Model, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        byheart.forget(model, data, ["a b"], output=tmp_path / "m", write_data=written)
+    assert [path.name for path in tmp_path.iterdir()] == ["left.jsonl"]

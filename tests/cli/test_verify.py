@@ -307,3 +307,42 @@ def test_what_a_table_leaves_out(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     data = byheart.load(tmp_path / "t.csv", input="text", label="label", length=2)
     assert (data.left_out, data.unused) == ({"length": 3}, ("dummy",))
+
+
+EXTRA = (
+    '{"input": ["a", "b"], "label": "x", "id": 7}\n{"input": ["b"], "label": "y", "answer": "z"}\n'
+)
+
+
+@pytest.mark.parametrize("compiled", [EXTRA, lines([("ab", "x"), ("b", "y")])])
+def test_keys_that_were_not_read_must_be_accepted(made, asked, run, tmp_path, compiled):
+    folder, _ = made("d.jsonl", compiled)
+    path = tmp_path / "extra.jsonl"
+    path.write_text(EXTRA)
+    for apart in (), ("--checker",):
+        code, answer = asked(folder, path, *apart)
+        assert (code, answer["holds"], answer["verified"]["evidence"]) == (1, False, None)
+        assert answer["failures"][0] == (
+            "the model has the columns 'input' and 'label', and the data has others: 'id', "
+            "'answer' (--input, --label)"
+        )
+    output = run("verify", folder, path)[1]
+    command = output.splitlines()[-1].partition("byheart ")[2].split()
+    assert command[3:] == ["--input", "input", "--label", "label"]
+    assert run(*command)[0] == 0
+
+
+def test_a_count_among_keys_that_were_not_read_is_repeated(made, run):
+    rows = '{"input": [1, 2], "label": 3, "count": 2, "id": 0}\n{"input": [2], "label": 1}\n'
+    folder, path = made("d.jsonl", rows)
+    output = run("verify", folder, path)[1]
+    command = output.splitlines()[-1].partition("byheart ")[2].split()
+    assert command[-2:] == ["--count", "count"]
+    assert run(*command)[0] == 0
+
+
+def test_a_file_of_very_many_keys_is_told_in_a_sentence(made, asked):
+    row = {"input": ["a"], "label": "x", **dict.fromkeys(map(str, range(1000)), 0)}
+    folder, path = made("d.jsonl", json.dumps(row) + "\n")
+    code, answer = asked(folder, path)
+    assert code == 1 and "and 980 more" in answer["failures"][0]

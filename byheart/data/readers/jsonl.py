@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ByheartError
 from ...machine.files import replacing
-from ..columns import fields
+from ..columns import NUMERIC, fields
 from ..dataset import Dataset
 from ..records import Placed, pack
 from ..values import Fault
@@ -18,6 +18,8 @@ from .text import read_text
 
 EXAMPLE = '{"input": ["a", "b"], "label": "c"}'
 LINES = 1 << 14
+OWN = ((None, None), ("input", "label", "count"))  # ways to name what a sequence has
+KEYS = {"input", "label", "count"}  # that a sequence has
 BLANK = b" \t\r\n"
 
 
@@ -30,8 +32,15 @@ def read(raw: Raw, **how: Any) -> Dataset:
     first = next(records, (0, {}))
     placed = chain([first] if first[0] else [], records)
     ours = {"input", "label"} & {*first[1]} and not isinstance(first[1].get("input"), str)
-    if ours and how == fields.__kwdefaults__:
-        return Dataset(**pack(_sequences(placed, raw.name), raw.name))
+    unnamed = {**how, "input": (), "label": None, "count": None} == fields.__kwdefaults__
+    if ours and unnamed and (*how["input"], how["label"], how["count"]) in OWN:
+        others: dict[str, None] = {}
+        packed = pack(_sequences(placed, raw.name, others), raw.name)
+        if not others and not how["input"]:
+            return Dataset(**packed)
+        counted = {"count": "count"} if (packed["counts"] != 1).any() else {}
+        loading = {"input": ["input"], "label": "label", **counted, "numeric": NUMERIC}
+        return Dataset(**packed, unused=tuple(others), loading=loading)
     wanted = [*how["input"], *(how[name] for name in ("label", "count") if how[name] is not None)]
     if not wanted and {"input", "label"} & {*first[1]}:
         wanted = ["input", "label", "count"]
@@ -41,7 +50,7 @@ def read(raw: Raw, **how: Any) -> Dataset:
 def holds_tokens(raw: Raw) -> bool:
     """Whether the first line is a sequence as `write` writes them, which needs no options."""
     first = next(_records(raw), (0, {}))[1]
-    ours = {"input", "label"} <= {*first} <= {"input", "label", "count"}
+    ours = {"input", "label"} <= {*first} <= KEYS
     return ours and isinstance(first["input"], list)
 
 
@@ -66,9 +75,16 @@ def decoder() -> json.JSONDecoder:
     return json.JSONDecoder(object_pairs_hook=distinct, parse_constant=refuse_constant)
 
 
-def _sequences(records: Iterator[tuple[int, dict]], name: str) -> Iterator[Placed]:
-    """The rows with their line numbers; ByheartError names the first line that lacks a key."""
+def _sequences(
+    records: Iterator[tuple[int, dict]], name: str, others: dict[str, None]
+) -> Iterator[Placed]:
+    """The rows with their line numbers; ByheartError names the first line that lacks a key.
+
+    others  where the keys are noted that are not read
+    """
     for place, record in records:
+        if not record.keys() <= KEYS:
+            others.update(dict.fromkeys(key for key in record if key not in KEYS))
         for key in ("input", "label"):
             if key not in record:
                 raise ByheartError(

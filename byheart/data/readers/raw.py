@@ -1,7 +1,9 @@
 """The bytes beneath every format: of a file as it is, of a compressed one, of standard input.
 
 Compressed files and standard input are copied to a temporary file first, so that every reader has
-a file in which it can seek and which it can map into memory.
+a file in which it can seek and which it can map into memory. A compressed file is read to its last
+byte: whatever follows a stream and is not another one is damage. What it unpacks to is bounded, by
+its own size and by the free space of the temporary folder.
 """
 
 import bz2
@@ -14,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,6 +24,9 @@ from typing import Any, BinaryIO
 from ...errors import ByheartError
 
 STANDARD_INPUT = "-"
+CHUNK = 1 << 20
+ALWAYS = 1 << 30  # bytes that every compressed file may unpack to
+RATIO = 2000  # beyond that, how many times its own size; that of a log may be 1,000
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,41 @@ def reason(error: Exception) -> str:
     return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
 
 
-COMPRESSED: dict[str, Callable[[Path], Any]] = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-    ".zst": lambda path: arrow(path).input_stream(str(path), compression="zstd"),
+def _pieces(stream: Any) -> Iterator[bytes]:
+    """What a stream holds."""
+    with stream:
+        yield from iter(partial(stream.read, CHUNK), b"")
+
+
+def _streams(path: Path, decompressor: Callable[[], Any], padded: bool = False) -> Iterator[bytes]:
+    """What all streams of a file hold; Python's own readers stop at the first that is damaged.
+
+    padded  whether zeros, in multiples of four, may follow a stream
+    """
+    with open(path, "rb") as file:
+        rest = file.read(CHUNK)
+        while rest:
+            current = decompressor()
+            while not current.eof:
+                rest = rest or (file.read(CHUNK) if current.needs_input else b"")
+                if not rest and current.needs_input:
+                    raise EOFError("the file ends inside a stream")
+                yield current.decompress(rest, CHUNK)
+                rest = b""
+            rest, zeros = current.unused_data or file.read(CHUNK), 0
+            while padded and rest.startswith(b"\0"):
+                content = rest.lstrip(b"\0")
+                zeros += len(rest) - len(content)
+                rest = content or file.read(CHUNK)
+            if zeros % 4:
+                raise EOFError("zeros that are not padding follow a stream")
+
+
+COMPRESSED: dict[str, Callable[[Path], Iterator[bytes]]] = {
+    ".gz": lambda path: _pieces(gzip.open(path)),
+    ".xz": lambda path: _streams(path, lzma.LZMADecompressor, padded=True),
+    ".bz2": lambda path: _streams(path, bz2.BZ2Decompressor),
+    ".zst": lambda path: _pieces(arrow(path).input_stream(str(path), compression="zstd")),
 }
 
 
@@ -88,11 +124,10 @@ def opened(path: Path, kind: str) -> Iterator[Raw]:
         return
     with tempfile.TemporaryFile() as copy:
         if standard:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
+            _copy(iter(partial(sys.stdin.buffer.read, CHUNK), b""), copy, "standard input")
         else:
             try:
-                with COMPRESSED[compression](path) as stream:
-                    shutil.copyfileobj(stream, copy)
+                _copy(COMPRESSED[compression](path), copy, str(path), path.stat().st_size)
             except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
                 if getattr(error, "errno", None):  # of the system, not of the content
                     raise
@@ -102,3 +137,26 @@ def opened(path: Path, kind: str) -> Iterator[Raw]:
                 ) from None
         copy.seek(0)
         yield Raw("standard input" if standard else str(path), path, kind, copy)
+
+
+def _copy(pieces: Iterator[bytes], copy: BinaryIO, name: str, packed: int | None = None) -> None:
+    """Write the pieces, as long as a tenth of the free space is left.
+
+    packed  the size of the file, if it is compressed
+    """
+    folder = tempfile.gettempdir()
+    room = shutil.disk_usage(folder).free * 9 // 10
+    limit, written = max(ALWAYS, RATIO * packed) if packed else room, 0
+    for piece in pieces:
+        written += len(piece)
+        if packed and written > limit:
+            raise ByheartError(
+                f"{name} unpacks to more than {limit:,} bytes, over {limit // packed:,} times its "
+                "size; unpack it yourself if that is meant."
+            )
+        if written > room:
+            raise ByheartError(
+                f"{name} holds more than the {room:,} bytes that temporary files may take in "
+                f"{folder}; let TMPDIR name a folder with more space."
+            )
+        copy.write(piece)
