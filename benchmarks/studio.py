@@ -57,7 +57,7 @@ class Served:
         listening = time.perf_counter() - began
         self.address, self.port = line["address"], line["port"]
         self.home = f"http://127.0.0.1:{self.port}"
-        self.cookie = f"byheart-{self.port}={self.address.partition('token=')[2]}"
+        self.headers = {"Authorization": f"Bearer {self.address.partition('token=')[2]}"}
         text = urllib.request.urlopen(self.address).read()
         self.start = {
             "listening": listening,
@@ -73,12 +73,12 @@ class Served:
 
     def get(self, path: str) -> tuple[float, bytes]:
         began = time.perf_counter()
-        request = urllib.request.Request(self.home + path, headers={"Cookie": self.cookie})
+        request = urllib.request.Request(self.home + path, headers=self.headers)
         body = urllib.request.urlopen(request).read()
         return time.perf_counter() - began, body
 
     def post(self, path: str, body: bytes) -> dict:
-        request = urllib.request.Request(self.home + path, body, {"Cookie": self.cookie})
+        request = urllib.request.Request(self.home + path, body, self.headers)
         return json.load(urllib.request.urlopen(request))
 
     def end(self) -> None:

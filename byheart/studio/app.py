@@ -237,7 +237,7 @@ async def small_body(request: Request) -> dict:
             raise ByheartError("the request is too long.")
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # brackets inside brackets, without end
         value = None
     if not isinstance(value, dict):
         raise ByheartError("the request is not a JSON object.")

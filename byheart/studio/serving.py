@@ -72,7 +72,7 @@ def serve(
             raise ByheartError(f"{folder} is not a directory.")
     open_socket = listening(port)
     number, token = open_socket.getsockname()[1], secrets.token_urlsafe(24)
-    address = f"http://{HOST}:{number}/?token={token}"
+    address = f"http://{HOST}:{number}/#token={token}"
 
     def ready() -> None:
         announce(address, number)

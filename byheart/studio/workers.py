@@ -75,7 +75,5 @@ class Worker:
         code = await process.wait()
         if self.process is process and self.job is not None:  # nobody stopped it
             job, self.job = self.job, None
-            why = (
-                "it needed more memory than there is" if code == -signal.SIGKILL else f"code {code}"
-            )
-            self.tell({"job": job, "error": f"the process that did this ended ({why})."})
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+            self.tell({"job": job, "error": f"the worker {how}; ask again, and another starts."})

@@ -47,8 +47,9 @@ class Studio:
         if not line:
             raise RuntimeError(self.process.stderr.read())
         self.address = json.loads(line)["address"]
-        self.origin = self.address.partition("/?")[0]
+        self.origin = self.address.partition("/#")[0]
         self.token = self.address.partition("token=")[2]
+        self.headers = {"Authorization": f"Bearer {self.token}"}
 
     @property
     def children(self):

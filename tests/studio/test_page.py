@@ -74,7 +74,12 @@ def screen(page, name):
 
 
 def state(page):
-    return page.evaluate("fetch('/state').then((x) => x.json())")
+    """As the page itself asks: with the token that its tab keeps."""
+    return page.evaluate(
+        """fetch("/state", {headers: {
+            Authorization: `Bearer ${sessionStorage.getItem("byheart-token")}`,
+        }}).then((x) => x.json())"""
+    )
 
 
 def jobs(page, task):
@@ -210,7 +215,8 @@ def test_stop_a_reload_in_the_middle_and_a_second_tab(own):
     page.reload()  # in the middle of it
     compile_.get_by_role("button", name="Stop").wait_for()
     second = context.new_page()
-    second.goto(f"{studio.origin}/#compile")
+    second.goto(studio.address)
+    screen(second, "compile")
     second.locator("#screen-compile").get_by_role("button", name="Stop").wait_for()
     second.locator("#screen-compile").get_by_role("button", name="Stop").click()
     compile_.get_by_text("Stopped. Nothing was kept of it.").wait_for()
@@ -230,7 +236,8 @@ def test_a_page_that_is_cut_off_comes_back(compiled, context, studio):
     """A closed laptop: the stream cannot be had, and is asked for again until it can."""
     other = context.new_page()
     other.route("**/events", lambda route: route.abort())
-    other.goto(f"{studio.origin}/#ask")
+    other.goto(studio.address)
+    screen(other, "ask")
     other.locator("#lost").wait_for(state="visible")
     other.unroute("**/events")
     other.locator("#lost").wait_for(state="hidden")
@@ -261,10 +268,13 @@ def test_a_bad_file_gets_a_sentence_and_hostile_words_stay_words(own, tmp_path):
 
 
 def test_another_page_cannot_reach_it(page, context, studio):
-    """A page of another origin, in the same browser, which has the cookie."""
+    """A page of another port, in the same browser; its server is sent nothing of the secret."""
+    received = []
     script = """
         const sent = {method: "POST", mode: "no-cors", credentials: "include"};
+        const keys = {Authorization: "Bearer " + sessionStorage.getItem("byheart-token")};
         const tries = [
+          fetch("HERE/state", {headers: keys}).then((x) => x.text()),
           fetch("HERE/state", {credentials: "include"}).then((x) => x.text()),
           fetch("HERE/example", sent).then((x) => x.type + x.status),
         ];
@@ -275,10 +285,11 @@ def test_another_page_cannot_reach_it(page, context, studio):
 
     class Evil(BaseHTTPRequestHandler):
         def do_GET(self):
+            received.append(f"{self.path}\n{self.headers}")
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
-            frame = f'<iframe src="{studio.address}"></iframe>'
+            frame = f'<iframe src="{studio.origin}"></iframe>'
             self.wfile.write(
                 f"<!doctype html><title>-</title>{frame}<script>{script}</script>".encode()
             )
@@ -291,7 +302,18 @@ def test_another_page_cannot_reach_it(page, context, studio):
     other = context.new_page()
     other.goto(f"http://127.0.0.1:{server.server_port}/")
     other.wait_for_function("document.title !== '-'")
-    assert json.loads(other.title()) == ["refused", "refused"]
+    assert json.loads(other.title()) == ["refused", "refused", "refused"]
+    assert other.evaluate("[sessionStorage.length, localStorage.length, document.cookie]") == [
+        0,
+        0,
+        "",
+    ]
+    visitor = opened(context, studio)  # and from a tab that has the token
+    visitor.get_by_text("24 sequences, 24 contexts").wait_for()
+    visitor.goto(f"http://127.0.0.1:{server.server_port}/?same-tab")
+    visitor.close()
+    assert len(received) >= 2 and not any(studio.token in one for one in received)
+    assert not any("cookie" in one.lower() for one in received) and context.cookies() == []
     assert state(page)["data"]["name"] != "book.txt"  # the post was not only unread, it did nothing
     framed = [frame for frame in other.frames if frame is not other.main_frame]
     assert all("byheart" not in (frame.title() or "") for frame in framed)
@@ -299,11 +321,16 @@ def test_another_page_cannot_reach_it(page, context, studio):
     server.shutdown()
 
 
-def test_without_the_token_there_is_no_page(chromium, studio):
+def test_without_the_token_there_is_a_page_that_knows_nothing(chromium, studio):
     fresh = chromium.new_context()
     page = fresh.new_page()
-    assert page.goto(studio.origin).status == 403
-    assert "it has the token" in page.inner_text("body")
+    page.goto(studio.origin)
+    page.get_by_text("This page was opened without the token.").wait_for()
+    assert page.evaluate("fetch('/state').then((x) => x.status)") == 403
+    assert "countries.jsonl" not in page.content()
+    page.goto(studio.address)  # which only adds to the address of the page that is open
+    page.get_by_text("24 sequences, 24 contexts").wait_for()
+    assert studio.token not in page.url
     fresh.close()
 
 
@@ -312,11 +339,10 @@ def test_narrow_and_dark(page, context, chromium, studio):
     small = chromium.new_context(
         viewport={"width": 360, "height": 740},
         color_scheme="dark",
-        storage_state=context.storage_state(),
     )
     narrow = small.new_page()
     narrow.set_default_timeout(LONG)
-    narrow.goto(studio.origin)
+    narrow.goto(studio.address)
     for name in ("drop", "compile", "ask", "compare", "edit", "audit"):
         narrow.goto(f"{studio.origin}/#{name}")
         narrow.locator("body[data-version]:not([data-version='0'])").wait_for()

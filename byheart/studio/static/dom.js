@@ -1,6 +1,6 @@
 // Elements, without a line of HTML: whatever a file says is text and nothing else.
 
-import { answer, stop } from "./server.js";
+import { answer, save, stop } from "./server.js";
 
 const present = (x) => x !== null && x !== undefined && x !== false;
 
@@ -84,7 +84,8 @@ export function stamped(word, ...children) {
 }
 
 export function download(address, name) {
-  return h("a", { class: "button quiet", href: address, download: "" }, name);
+  const said = h("span", { "aria-live": "polite" });
+  return h("span", {}, h("button", { type: "button", class: "quiet", onclick: () => attempt(said, () => save(address)) }, name), said);
 }
 
 // Do something; a refusal is shown in the place `said`.

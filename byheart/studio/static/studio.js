@@ -1,6 +1,6 @@
 // The page: one screen at a time, all fed by the state that the server tells.
 
-import { follow } from "./server.js";
+import { admit, follow } from "./server.js";
 import { drop } from "./drop.js";
 import { compile } from "./compile.js";
 import { ask } from "./ask.js";
@@ -12,7 +12,7 @@ const SCREENS = { drop, compile, ask, compare, edit, audit };
 const updates = {};
 let state = null;
 
-if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token
+admit();
 
 export function go(name) {
   location.hash = name;
@@ -41,6 +41,7 @@ for (const [name, screen] of Object.entries(SCREENS)) {
   updates[name] = screen(document.getElementById(`screen-${name}`), go);
 }
 addEventListener("hashchange", () => {
+  if (admit()) return location.reload();
   show();
   document.getElementById("main").focus({ preventScroll: true });
   scrollTo(0, 0);
@@ -52,7 +53,7 @@ follow(
     document.body.dataset.version = told.version;
     updates[current()](state);
   },
-  (gone) => {
-    document.getElementById("lost").hidden = !gone;
+  (why) => {
+    for (const name of ["lost", "refused"]) document.getElementById(name).hidden = name !== why;
   },
 );
