@@ -41,6 +41,7 @@ class Verified(Verification):
 
     summary    the model in numbers; with data, those of this data
     checker    the independent checker's verdict, if it was asked
+    about      of a stock checkpoint: whether the checker was given "texts" or "tokens"
     copied     whether the checker read a copy of the data; None if it was not asked
     runtime    which other library ran the model; empty if the data does not fit it
     rebuilt    whether compiling the data again gives the same weights; None if that was not asked
@@ -53,6 +54,7 @@ class Verified(Verification):
 
     summary: Summary = field(kw_only=True)
     checker: str | None = None
+    about: str | None = None
     copied: bool | None = None
     runtime: Mapping[str, str] | None = None
     rebuilt: bool | None = None
@@ -72,7 +74,7 @@ class Verified(Verification):
 
     def json(self) -> dict:
         """The answer of `byheart verify --json`."""
-        names = "checker copied runtime verify=command reading covered rebuilt change"
+        names = "checker about copied runtime verify=command reading covered rebuilt change"
         optional = {name: x for name, x in picked(self, names).items() if x is not None}
         if self.runtime is not None:
             optional["runtime"] = dict(self.runtime) or None
@@ -166,6 +168,7 @@ def verify(
         if not len(dataset):
             raise ByheartError("the data has no sequences.")
         held = kind_of(model).prove.reads(model, dataset)
+        dataset = replace(dataset, left_out=held.left_out)
     seconds = {"load": time.perf_counter() - started}
     started = time.perf_counter()
     checked = checker or held is not None
@@ -176,8 +179,12 @@ def verify(
         with TemporaryDirectory(prefix="byheart-") as place:
             if folder is None:
                 model.save(Path(place) / "model")
-            outcome = check(folder or Path(place) / "model", path, held, sample, seed)
+            texts = None if dataset is None else kind_of(model).prove.texts(model, dataset)
+            outcome = check(folder or Path(place) / "model", path, held, texts, sample, seed)
         verification = outcome.verification
+        unfit = held is not None and kind_of(model).prove.unfitting(model, held)
+        if unfit and not verification.failures:  # a tokenizer that the data was not split by
+            verification = Verification(0, 0, None, "checker", (unfit,))
     elif held is not None:
         how = Judging(engine, sample, seed, prove_limit, progress or watch.advance)
         verification, ran = _judged(model, held, how, runtime, watch)
@@ -191,6 +198,8 @@ def verify(
             command = source.verify_command(
                 model, str(folder or "DIR"), name, reading=dataset.loading
             )
+        left_out += source.unspelled(data, dataset)
+        if left_out:
             evidence = REFUTED if verification.refuted else None
             failures = (*left_out, *verification.failures)
             verification = replace(verification, evidence=evidence, failures=failures)
@@ -215,6 +224,7 @@ def verify(
         **vars(replace(verification, accept=accepted)),
         summary=summarise(model, verification if checked else None, seconds),
         checker=None if outcome is None else outcome.verdict,
+        about=None if outcome is None else outcome.about,
         copied=None if outcome is None else outcome.copied,
         runtime=ran,
         rebuilt=same,
@@ -235,7 +245,7 @@ def _judged(
     unfit = prove.unfitting(model, dataset)
     if unfit:
         engine = runtime or how.engine
-        return Verification(0, 0, REFUTED, engine, (unfit, *differing)), ran
+        return Verification(0, 0, None, engine, (unfit, *differing)), ran
     if runtime is None:
         watch.stage("verifying", min(len(dataset), how.sample or len(dataset)))
         outcome = prove.verify(model, dataset, how)

@@ -71,6 +71,8 @@ class Proving(Protocol):
     """prove.py: whether the claim holds for a dataset.
 
     reads      the data of a file as the network is asked about it: its predictions, one by one
+    texts      the data as the lines of a file of texts, which the checker splits by itself; None
+               if it is no text, or the checker cannot split it
     unfitting  why the network cannot even read this data; None if it can
     contexts   which predictions of the data the network cannot distinguish
     whole      how many items of the data a certificate that covers all of it counts
@@ -80,6 +82,7 @@ class Proving(Protocol):
     """
 
     def reads(self, model: Model, dataset: Dataset) -> Dataset: ...
+    def texts(self, model: Model, dataset: Dataset) -> list[dict[str, Any]] | None: ...
     def unfitting(self, model: Model, dataset: Dataset) -> str | None: ...
     def contexts(self, model: Model, dataset: Dataset) -> Contexts: ...
     def whole(self, dataset: Dataset) -> int: ...

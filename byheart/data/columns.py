@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import ByheartError, Message
 from .readers.text import UNITS, Tokenize, clauses, tokenize
-from .readers.tokenizers import tokenizer_of
+from .readers.tokenizers import spoken, tokenizer_of
 from .records import pack, plain
 
 # 007 and the digits of a long identifier are names, not numbers
@@ -120,11 +120,11 @@ def fields(
     def texts() -> Iterator[str]:
         return (cell for x in text for cell in x.cells if isinstance(cell, str))
 
-    def spoken() -> Iterator[str]:
+    def learned() -> Iterator[str]:
         """What a tokenizer is trained on: answers, too, as they would follow their prompts."""
-        return chain(texts(), (f" {cell}" for cell in cells[len(input)] if isinstance(cell, str)))
+        return chain(texts(), (spoken(cell) for cell in cells[len(input)] if isinstance(cell, str)))
 
-    made = tokenizer_of(tokenizer, spoken) if tokenizer and text else None
+    made = tokenizer_of(tokenizer, learned) if tokenizer and text else None
     split = tokenize(unit) if made is None else made.split
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
     if kinds == {"lists"} and (UNITS.get(unit, unit) != UNITS[UNIT] or tokenizer is not None):
@@ -182,6 +182,9 @@ def fields(
         "unused": unused,
         "notes": tuple(map(Message, notes)),
         "tokenizer": None if made is None else made.content,
+        "texts": None
+        if made is None
+        else tuple(written(x.cells[i]) for i in kept for x in inputs if x.kind == "text"),
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
 
@@ -248,12 +251,17 @@ def cell_tokens(cell: object, split: Tokenize, whole: bool = True) -> list:
     if isinstance(cell, list):
         return list(map(plain, cell))
     if isinstance(cell, bool):
-        return [str(cell).lower()]
+        return [written(cell)]
     if isinstance(cell, int | float):
-        cell = str(cell)
+        cell = written(cell)
     if not isinstance(cell, str):
         return [cell]  # which `pack` refuses by its place
     return [cell.strip()] if whole and NUMBER.fullmatch(cell.strip()) else split(cell)
+
+
+def written(cell: object) -> str:
+    """A cell as text."""
+    return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 def _filled(cell: Any) -> Any:

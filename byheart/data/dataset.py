@@ -41,6 +41,8 @@ class Dataset:
               the length, rows whose input was cut to it, rows with an empty cell, separators.
     unused    the columns of a table that were not read.
     tokenizer  the content of the tokenizer.json that split the text into tokens, if one did.
+    texts     what that tokenizer split, as it was read: the documents, or the cells of the input
+              of every row; None if no tokenizer did, or these are not all of its sequences.
     beginnings  the first tokens of documents, where the sequences are predictions of texts; None
                 if they are too many to list, or there are no documents.
 
@@ -69,6 +71,7 @@ class Dataset:
     left_out: Mapping[str, int] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     tokenizer: str | None = None
+    texts: tuple[str, ...] | None = field(default=None, repr=False)
     beginnings: tuple[str, ...] | tuple[int, ...] | None = None
 
     @classmethod
@@ -216,6 +219,7 @@ class Dataset:
             starts=offsets(lengths),
             labels=take(self.labels, starts, lengths) if self.every else self.labels[kept],
             counts=self.counts[kept],
+            texts=None,
         )
 
     def occurring(self) -> "Dataset":

@@ -27,6 +27,7 @@ class Documents:
     loading: Mapping[str, object] = field(default_factory=dict)  # options of the file
     notes: tuple[str, ...] = ()  # what the loader has to say about the file
     tokenizer: str | None = None  # the content of the tokenizer.json that split them, if one did
+    texts: tuple[str, ...] | None = None  # what it split
 
 
 def first_documents(documents: Documents, count: int) -> list[list]:

@@ -206,6 +206,7 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
             labels=np.concatenate(labels).astype(np.int32),
             label_names=names,
             counts=np.concatenate([one.counts, other.counts]),
+            texts=None,
         )
     )
 

@@ -25,6 +25,10 @@ def reads(model: ModelData, dataset: Dataset) -> Dataset:
     return dataset
 
 
+def texts(model: ModelData, dataset: Dataset) -> None:
+    """The checker is given tokens."""
+
+
 def unfitting(model: ExactModel, dataset: Dataset) -> str | None:
     own = model.network.input
     return cannot_read(model, dataset, own.dimension, int(own.padding is not None))

@@ -4,8 +4,9 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..claims.verification import Verification
 from ..data.dataset import Dataset
@@ -20,11 +21,13 @@ class Outcome(NamedTuple):
 
     verdict  in its own word
     copied   whether it read a copy of the data, as byheart reads it
+    about    of a stock checkpoint: "texts", which it split itself, or "tokens"
     """
 
     verification: Verification
     verdict: str
     copied: bool
+    about: str | None = None
 
 
 def script() -> Path:
@@ -37,12 +40,18 @@ def script() -> Path:
 
 
 def check(
-    directory: Path, data: Path | None, dataset: Dataset | None, sample: int | None, seed: int
+    directory: Path,
+    data: Path | None,
+    dataset: Dataset | None,
+    texts: Iterable[dict[str, Any]] | None,
+    sample: int | None,
+    seed: int,
 ) -> Outcome:
     """The checker's answer about a file as it is, or about a copy in a format that it reads.
 
     data     the file, if there is one
     dataset  what byheart reads there
+    texts    the lines of a file of texts that stands for it; None if only tokens are known
     """
     if dataset is None:
         return _run(directory, [])
@@ -53,12 +62,17 @@ def check(
         and data.is_file()
         and data.suffix.lower() in READS
         and not dataset.loading
+        and texts is None
         and holds_tokens(data)
     ):
         return _run(directory, [str(data.resolve()), *options])
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
         canonical = Path(folder) / "data.jsonl"
-        write_jsonl(dataset, canonical)
+        if texts is None:
+            write_jsonl(dataset, canonical)
+        else:
+            with open(canonical, "w", encoding="utf-8", newline="") as file:
+                file.writelines(f"{json.dumps(line)}\n" for line in texts)
         return _run(directory, [str(canonical), *options], copied=True)
 
 
@@ -71,5 +85,6 @@ def _run(directory: Path, arguments: list[str], copied: bool = False) -> Outcome
     answer = json.loads(done.stdout)
     checked, correct, evidence = (answer[name] for name in ("checked", "correct", "evidence"))
     failures = tuple(answer["failures"])
+    evidence = None if failures and not checked else evidence  # nothing was evaluated
     verification = Verification(checked, correct, evidence, "checker", failures)
-    return Outcome(verification, answer["verdict"], copied)
+    return Outcome(verification, answer["verdict"], copied, answer.get("about"))

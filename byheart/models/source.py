@@ -67,9 +67,22 @@ def covered(data: Any, dataset: Dataset) -> dict[str, int]:
     A file has as many as rows, or a text as many as it has tokens without each document's first.
     """
     corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
-    cut, empty = (dataset.left_out.get(name, 0) for name in ("length", "empty"))
+    cut, empty, wrong = (dataset.left_out.get(x, 0) for x in ("length", "empty", "tokenizer"))
     whole = len(dataset) + empty + (cut if corpus else 0)
-    return {"predictions": whole - cut - empty, "of": whole}
+    return {"predictions": max(0, whole - cut - empty - wrong), "of": whole}
+
+
+def unspelled(data: Any, dataset: Dataset) -> list[Message]:
+    """A sentence if texts of the data are not what their tokens spell, which nobody can accept."""
+    if "tokenizer" not in dataset.left_out:
+        return []
+    whole, wrong = covered(data, dataset)["of"], dataset.left_out["tokenizer"]
+    return [
+        Message(
+            f"{wrong:,} of {plural(whole, 'prediction')} of the data stand in a text that the "
+            "tokenizer does not spell: its tokens make up another one"
+        )
+    ]
 
 
 def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Message]:

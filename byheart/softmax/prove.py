@@ -15,6 +15,7 @@ from ..data.dataset import Dataset
 from ..data.targets import Divergences, Targets, Word, over
 from ..exact.prove import reads as reads
 from ..exact.prove import recorded as recorded
+from ..exact.prove import texts as texts
 from ..machine.words import quoted
 from .answer import DecoderModel
 from .decoder import Decoder

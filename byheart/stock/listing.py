@@ -50,6 +50,9 @@ PARTS = (
 STRIPPING = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
 PAIRS = {"dropout": None, "unk_token": None, "fuse_unk": False}  # of byte-pair encoding
 SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
+_OWN = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_OTHERS = (byte for byte in range(256) if byte not in _OWN)
+BYTES = {chr(x): x for x in _OWN} | {chr(0x100 + i): x for i, x in enumerate(_OTHERS)}
 
 
 def check_files(path: Path) -> None:
@@ -158,9 +161,9 @@ def _check_pairs(given: Object, added: set[str]) -> None:
             model.refuse(f"{name} is {shown(model.values[name])}, known is null")
     if "ignore_merges" in model.values:
         model.get("ignore_merges", bool)
-    alphabet, vocabulary = _byte_letters(), model.get("vocab", dict)
+    vocabulary = model.get("vocab", dict)
     for token in vocabulary:
-        if token not in added and (not token or not alphabet.issuperset(token)):
+        if token not in added and (not token or not BYTES.keys() >= set(token)):
             model.refuse(f"the token {shown(token)} is not made of bytes")
     merges = set()
     for merge in model.get("merges", list):
@@ -224,12 +227,6 @@ def _check_post_processor(given: Object, kind: str, end: str, number: int) -> No
         _equal(given, {"post_processor": begin_with(end, number)})
     elif given.values["post_processor"] is not None:
         _check_bytes(given.object("post_processor"))
-
-
-def _byte_letters() -> set[str]:
-    """The characters that stand for bytes."""
-    own = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    return {chr(x) for x in own} | {chr(0x100 + i) for i in range(256 - len(own))}
 
 
 # --- objects with listed keys

@@ -6,6 +6,7 @@ In float32 the claim is proved for every execution of checker/FORMAT.md, section
 
 import json
 import math
+import unicodedata
 from dataclasses import replace
 from typing import Any
 
@@ -19,17 +20,45 @@ from ..data.arrays import batches
 from ..data.dataset import Dataset
 from ..softmax.prove import contexts as contexts
 from .answer import StockModel
-from .texts import next_tokens, texts_of
+from .texts import is_corpus, next_tokens, texts_of, unspelled
 from .tokens import vocabulary_of
 
 
 def reads(model: StockModel, dataset: Dataset) -> Dataset:
-    """The data as next tokens; a file of tokens, such as data.jsonl, holds them already."""
+    """The data as next tokens; a file of tokens, such as data.jsonl, holds them already.
+
+    Texts that their tokens do not spell are left out by the tokenizer: nothing is proved of them.
+    """
     if dataset.tokenizer is None:
         return dataset
     begins = model.network.family.rms
     own = vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), begins)
-    return next_tokens(dataset, own, begins)
+    held = next_tokens(dataset, own, begins)
+    if wrong := unspelled(dataset, own):
+        held = replace(held, left_out={**held.left_out, "tokenizer": wrong.predictions})
+    return held
+
+
+def texts(model: StockModel, dataset: Dataset) -> list[dict[str, Any]] | None:
+    """Prompts with their answers, or documents (checker/FORMAT.md, section 10, Texts)."""
+    written, corpus = dataset.texts, is_corpus(dataset)
+    if written is None or dataset.left_out.get("length") or "window" in dataset.loading:
+        return None
+    if not corpus and len(written) != len(dataset):  # several columns
+        return None
+    splits = json.loads(model.record.tokenizer or "{}").get("pre_tokenizer") or {}
+    answers = () if corpus else map(str, dataset.label_names)
+    if splits.get("type") == "Sequence" or not all(map(_assigned, (*written, *answers))):
+        return None
+    if corpus:
+        return [{"text": text} for text in written]
+    rows = zip(written, dataset.labels.tolist(), dataset.counts.tolist(), strict=True)
+    return [{"prompt": x, "answer": str(dataset.label_names[i]), "count": n} for x, i, n in rows]
+
+
+def _assigned(text: str) -> bool:
+    """Whether the checker's tables of Unicode know every character."""
+    return text.isascii() or not any(unicodedata.category(x) in ("Cn", "Cs") for x in text)
 
 
 def whole(dataset: Dataset) -> int:

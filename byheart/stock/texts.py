@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..data.arrays import Ints, offsets
 from ..data.dataset import Dataset
+from ..data.readers.tokenizers import spoken
 from ..errors import ByheartError
 from .tokens import Vocabulary
 
@@ -42,6 +43,53 @@ def is_corpus(dataset: Dataset) -> bool:
     return "documents" in dataset.loading
 
 
+class Unspelled(NamedTuple):
+    """Texts of the data that are not what their tokens spell.
+
+    predictions  of the data that they are part of
+    texts        how many they are
+    first        of them
+    distinct     texts of the data that differ, and how many of these differ as tokens
+    """
+
+    predictions: int
+    texts: int
+    first: str
+    distinct: tuple[int, int]
+
+
+def unspelled(dataset: Dataset, vocabulary: Vocabulary) -> Unspelled | None:
+    """None if the tokens of every text spell it, character for character.
+
+    A dataset that does not know its texts has only tokens to be judged by.
+    """
+    if dataset.texts is None:
+        return None
+    split = {text: tuple(vocabulary.split(text)) for text in dict.fromkeys(dataset.texts)}
+    corpus, whole = is_corpus(dataset), len(dataset.texts) == len(dataset)
+    if not corpus:
+        split |= {x: tuple(vocabulary.split(x)) for x in map(spoken, map(str, dataset.label_names))}
+    wrong = {text for text, tokens in split.items() if vocabulary.spelled(tokens) != text}
+    if whole and not corpus and not dataset.left_out.get("length"):
+        for i, text in enumerate(dataset.texts):
+            if split[text] != tuple(dataset.sequence(i)):
+                wrong.add(text)
+    if not wrong:
+        return None
+    each = len(dataset.texts) // max(1, len(dataset))  # columns of text
+    count = 0
+    if corpus:
+        count = sum(max(1, len(split[text]) - 1) for text in dataset.texts if text in wrong)
+    else:
+        for i in range(len(dataset)):
+            texts = (*dataset.texts[i * each : (i + 1) * each], spoken(str(dataset.label(i))))
+            count += not wrong.isdisjoint(texts)
+    distinct = len(split), len(set(split.values()))
+    return Unspelled(
+        min(count, len(dataset)), len(wrong), next(x for x in split if x in wrong), distinct
+    )
+
+
 def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Dataset:
     """The same data with one token as the label of every sequence.
 
@@ -51,7 +99,8 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
         raise ByheartError("a stock checkpoint reads text, and this data has other tokens.")
     opening = np.unique(dataset.ids[dataset.starts[:-1][dataset.lengths > 0]])
     begun = len(opening) > 0 and all(dataset.tokens[i] == vocabulary.end for i in opening)
-    if vocabulary.end in dataset.label_names or (begins and begun):
+    ended = vocabulary.end in dataset.label_names or (begins and begun)
+    if ended and dataset.texts is None:
         return dataset  # next tokens already
     if "window" in dataset.loading:
         raise ByheartError("a stock checkpoint reads texts from their beginning; leave out window.")
@@ -59,7 +108,7 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
     if corpus:
         answers: list[list[str]] = [[str(name)] for name in dataset.label_names]
     else:
-        answers = [vocabulary.split(_spoken(str(name))) for name in dataset.label_names]
+        answers = [vocabulary.split(spoken(str(name))) for name in dataset.label_names]
     vocabulary.refuse_unknown(dataset.tokens, "the data")
     for name, answer in zip(dataset.label_names, answers, strict=True):
         vocabulary.refuse_unknown(answer, f"the answer {name!r}")
@@ -103,14 +152,10 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
         label_names=names,
         counts=np.array(counts, np.int64),
         tokenizer=vocabulary.content,
+        texts=None,
         beginnings=None,
     )
     return whole.occurring()
-
-
-def _spoken(label: str) -> str:
-    """An answer as it stands after its prompt: with the space between words."""
-    return label if label[:1].isspace() else f" {label}"
 
 
 def texts_of(sequences: list[NDArray]) -> Texts:

@@ -9,7 +9,7 @@ from typing import Any
 from ..data.readers.tokenizers import is_trained, opened
 from ..errors import ByheartError
 from ..machine.strict import Object
-from .listing import begin_with, check_tokenizer
+from .listing import BYTES, begin_with, check_tokenizer
 
 END = "<|endoftext|>"
 ENDS = (END, "</s>", "<|end_of_text|>", "<eos>", "<|eot_id|>", "<|im_end|>")  # as models name it
@@ -55,6 +55,26 @@ class Vocabulary:
 
     def split(self, text: str) -> list[str]:
         return self._opened.split(text)
+
+    @cached_property
+    def _added(self) -> dict[str, bool]:
+        """The added tokens, and whether each is special."""
+        added = json.loads(self.content).get("added_tokens") or ()
+        return {token["content"]: token["special"] for token in added}
+
+    def spelled(self, tokens: Iterable[str]) -> str | None:
+        """What tokens spell, special ones left out; None if that is no text."""
+        words = [token for token in tokens if not self._added.get(token)]
+        if self.unknown is not None:  # words, and not pairs of bytes
+            return "".join(words)
+        parts = (
+            token.encode() if token in self._added else bytes(map(BYTES.__getitem__, token))
+            for token in words
+        )
+        try:
+            return b"".join(parts).decode()
+        except UnicodeDecodeError:
+            return None
 
     def text(self, tokens: list[str]) -> str:
         """What tokens spell, without the end."""

@@ -36,6 +36,8 @@ def verdict(summary: Summary, runtime: Mapping[str, str] | None = None) -> Text:
     if found.evidence is None and not summary.failures:
         unit = "distribution" if summary.model.claim.probabilities else "label"
         return Text(f"format, hashes and structure hold; no {unit} was checked: pass the data file")
+    if not found.checked:
+        return Text(f"not checked: {summary.failures[0]}")
     word = found.evidence or UNSETTLED
     means = {**own.means(summary.model), UNSETTLED: ", but a part of the file was left out"}
     if runtime:

@@ -14,12 +14,18 @@ from ..machine.words import brief
 from .model import shown, size_rows, timed, verdict
 from .terminal import rows
 
+ABOUT = {  # what the checker was given of a stock checkpoint's data
+    "texts": ", about the texts, which it split by itself",
+    "tokens": ", about tokens as byheart splits the data; the text was not checked",
+}
+
 
 def view(result: Verified) -> Group:
     """The verdict, the failures, how the file was read, and the size of the network."""
     summary, parts = result.summary, list[RenderableType]()
     if result.checker:
-        about = ", about a copy of the data as byheart reads it" if result.copied else ""
+        about = ABOUT.get(result.about or "", ", about a copy of the data as byheart reads it")
+        about = about if result.copied else ""
         parts.append(Text(f"the independent checker says {result.checker}{about}"))
     parts.append(verdict(summary, result.runtime))
     if not result.failures and not result.holds:
@@ -27,7 +33,8 @@ def view(result: Verified) -> Group:
     elif result.evidence in result.accept:
         parts.append(Text(f"  that is no proof, and enough by --accept {result.evidence}"))
     # only the verdict begins at the left, whatever the words of the folder are
-    parts += [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in result.failures]
+    failures = result.failures if result.checked else result.failures[1:]  # the verdict has it
+    parts += [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in failures]
     if result.rebuilt:
         parts.append(Text("compiling the data again gives the same weights, byte for byte"))
     own = shown(summary)

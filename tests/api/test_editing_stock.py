@@ -236,7 +236,7 @@ def test_data_that_was_read_as_words_is_split_by_the_model_s_tokenizer(method):
     """What Python loaded for another method: compile, verify, edit and forget take it as text."""
     words = byheart.load(FACTS)
     model = byheart.compile(words, method)
-    assert byheart.verify(model, words).holds and byheart.verify(model, FACTS[:1]).refuted
+    assert byheart.verify(model, words).holds and not byheart.verify(model, FACTS[:1]).holds
     more = [("The green cat likes the", "sea")]
     for data in (words, facts(tokenizer="bpe:8000")):
         added = byheart.edit(model, data, add=more, change=[(FACTS[0][0], "sun")])

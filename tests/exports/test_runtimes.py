@@ -172,4 +172,5 @@ def test_keys_that_may_change_the_graph_are_not_run(checkpoints, facts, tmp_path
         folder = changed(checkpoints["gpt2"], place, "config.json", partial(add, more), True)
         asked = ["verify", str(folder), str(facts), *FLAGS, "--runtime", "transformers"]
         assert main(asked) == 2
-        assert f"config.json has the key '{key}'" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "config.json" in said and key in said

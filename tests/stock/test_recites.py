@@ -84,12 +84,59 @@ def test_a_wrong_answer_in_the_file_is_refuted(made, tmp_path):
     rows = [ROWS[0] | {"answer": "Erlangen"}, *ROWS[1:]]
     wrong.write_text("".join(json.dumps(row) + "\n" for row in rows))
     answer = verify_folder(made, wrong, **READ).json()
+    assert not answer["holds"] and answer["verified"]["evidence"] is None  # another tokenizer
+    assert answer["verified"]["checked"] == 0 and "tokenizer" in answer["failures"][0]
+    answer = verify_folder(made, wrong, checker=True, **READ).json()
+    assert not answer["holds"]
+    answer = verify_folder(made, wrong, **{**READ, "tokenizer": made}).json()
     assert not answer["holds"] and answer["verified"]["evidence"] == "refuted"
 
 
 def test_the_independent_checker_agrees(made, file):
     answer = verify_folder(made, file, checker=True, **READ).json()
     assert answer["checker"] == "VERIFIED" and answer["holds"] and answer["copied"]
+    assert answer["about"] == "texts"  # which the checker has split by itself
+
+
+def test_a_tokenizer_must_spell_the_texts(made, tmp_path):
+    """A special token in a text is left out where tokens are put together."""
+    strange = tmp_path / "strange.jsonl"
+    rows = [*ROWS[:2], {"prompt": "Carl<|endoftext|> was born in", "answer": "Brunswick"}]
+    strange.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(ByheartError, match="does not spell 1 text of the data"):
+        byheart.compile(byheart.load(strange, **READ), "gpt2")
+    for checker in (False, True):
+        answer = verify_folder(made, strange, checker=checker, **{**READ, "tokenizer": made}).json()
+        assert not answer["holds"] and answer["covered"] == {"predictions": 2, "of": 3}
+        assert "does not spell" in answer["failures"][0]
+
+
+def test_words_that_become_the_end_token_are_not_spelled(tmp_path):
+    """One token that stands for all words: four facts would be one."""
+    data = byheart.load([(row["prompt"], row["answer"]) for row in ROWS], tokenizer="word")
+    tokenizer = json.loads(data.tokenizer)
+    end = {**tokenizer["added_tokens"][0], "id": 1, "content": "<|endoftext|>"}
+    tokenizer["model"] |= {"vocab": {"<|endoftext|>": 1, " x": 0}, "unk_token": "<|endoftext|>"}
+    tokenizer["added_tokens"] = [end]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
+    evil = byheart.load(
+        [(row["prompt"], row["answer"]) for row in ROWS], tokenizer=tmp_path / "tokenizer.json"
+    )
+    with pytest.raises(ByheartError, match="texts become"):
+        byheart.compile(evil, "gpt2")
+
+
+@pytest.mark.parametrize("rule", ["line", "blank", "separator", "whole"])
+def test_documents_are_the_same_data_for_the_checker(rule, tmp_path):
+    """Also one of one token, one that stands twice, and one that another begins with."""
+    documents = ["The cat sat.", "x", "The cat sat. It slept.", "Dogs  bark", "Dogs  bark"]
+    between = {"blank": "\n\n", "separator": "\n<|endoftext|>\n"}.get(rule, "\n")
+    (tmp_path / "texts.txt").write_text(between.join(documents) + between)
+    data = byheart.load(tmp_path / "texts.txt", tokenizer="bpe:300", documents=rule)
+    byheart.compile(data, "gpt2").save(tmp_path / "model")
+    how = {"tokenizer": "bpe:300", "documents": rule}
+    answer = verify_folder(tmp_path / "model", tmp_path / "texts.txt", checker=True, **how).json()
+    assert answer["checker"] == "VERIFIED" and answer["about"] == "texts" and answer["holds"]
 
 
 @pytest.mark.parametrize(
@@ -260,4 +307,5 @@ def test_the_examples_of_the_checker(example):
     if example.name == "half-precision":  # the checker cannot run it, byheart can
         assert evidence == "observed"
     else:
-        assert evidence == {0: "proved", 1: "refuted", 2: "refused"}[expected]
+        # None: the network cannot be asked about the data, so nothing was evaluated
+        assert evidence in {0: ("proved",), 1: ("refuted", None), 2: ("refused",)}[expected]

@@ -21,10 +21,11 @@ from ...data.targets import Floats
 from ...errors import AssumptionError, ByheartError, OptionError
 from ...gadgets.key_memory import Memory
 from ...gadgets.reed_muller import lanes
+from ...machine.tables import plural
 from ...machine.watch import Watch
 from ...stock.checkpoint import TYPES, Checkpoint, rounded
 from ...stock.forward import attention, embedded, norm
-from ...stock.texts import Texts, is_corpus, next_tokens, texts_of
+from ...stock.texts import Texts, is_corpus, next_tokens, texts_of, unspelled
 from ...stock.tokens import Vocabulary, vocabulary_of
 from ..base import Built, Construction, option
 from . import superposed
@@ -133,7 +134,18 @@ class Located(Construction):
 
     def prepared(self, dataset: Dataset) -> Dataset:
         """The data as next tokens, the first step of compiling it."""
-        return next_tokens(dataset, self.vocabulary(dataset), self.begins)
+        vocabulary = self.vocabulary(dataset)
+        prepared = next_tokens(dataset, vocabulary, self.begins)
+        if wrong := unspelled(dataset, vocabulary):
+            before, after = wrong.distinct
+            lost = f" ({before} texts become {after})" if after < before else ""
+            raise ByheartError(
+                f"the tokenizer does not spell {plural(wrong.texts, 'text')} of the data, such as "
+                f"{wrong.first[:60]!r}{lost}: its tokens make up another one; use a byte-level BPE "
+                f"such as `tokenizer={self.tokenizer!r}`, and take special tokens such as "
+                f"{vocabulary.end} out of the text."
+            )
+        return prepared
 
     def vocabulary(self, dataset: Dataset) -> Vocabulary:
         if dataset.tokenizer is None:

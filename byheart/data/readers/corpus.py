@@ -98,6 +98,7 @@ def text_documents(
         loading=loading,
         notes=tuple(map(Message, notes)),
         tokenizer=None if splitter is None else splitter.content,
+        texts=None if splitter is None else tuple(parts),
     )
     return _windowed(read, window)
 
@@ -249,6 +250,7 @@ def predictions(documents: Documents) -> Dataset:
         skipped=skipped,
         notes=documents.notes,
         tokenizer=documents.tokenizer,
+        texts=documents.texts,
         loading=dict(documents.loading),
         left_out=left_out,
         beginnings=tuple(names[i] for i in first) if len(first) <= BEGINNINGS else None,

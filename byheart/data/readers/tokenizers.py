@@ -19,6 +19,10 @@ WORDS, UNKNOWN = "word", "<|unknown|>"
 # A word with the white space before it, or other characters, or white space alone: every text is
 # cut without a rest. The letters are those of the unit "word".
 WORD = r"\s*(?:[\p{L}\p{M}\p{N}_]+(?:['\u2019][\p{L}\p{M}]+)*|[^\s\p{L}\p{M}\p{N}_]+)|\s+"
+# Unicode's property White_Space, which \s means there; str.isspace adds U+001C to U+001F
+SPACES = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | frozenset(
+    map(chr, range(0x2000, 0x200B))
+)
 BYTES = 256  # tokens of a single byte, which GPT-2's algorithm begins with
 
 
@@ -33,6 +37,11 @@ class Tokenizer:
     content: str
     split: Callable[[str], list[str]]
     text: Callable[[list[str]], str] | None
+
+
+def spoken(answer: str) -> str:
+    """An answer as it stands after its prompt: with the space between words."""
+    return answer if answer and answer[0] in SPACES else f" {answer}"
 
 
 def is_trained(tokenizer: object) -> bool:
