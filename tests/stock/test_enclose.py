@@ -260,6 +260,17 @@ def test_attention_without_a_winner_is_not_bounded(model, items):
         margins(replace(model.network, tensors=tensors), sequences, answers)
 
 
+@pytest.mark.parametrize("model", ["gpt2", "llama"], indirect=True)
+def test_attention_that_writes_in_a_later_block_is_not_bounded(model, items):
+    sequences, answers = items
+    network = model.network
+    part = "self_attn.o_proj" if network.places is None else "attn.c_proj"
+    name = f"{network.family.blocks}.1.{part}.weight"
+    tensors = {**network.tensors, name: np.ones_like(network.tensors[name])}
+    with pytest.raises(Unbounded, match="more than the first block"):
+        margins(replace(network, tensors=tensors), sequences[:2], answers[:2])
+
+
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=30)
 def test_a_norm_contains_float32_runs_in_any_order(seed, rms):

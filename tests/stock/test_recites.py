@@ -279,6 +279,21 @@ def test_compiling_again_gives_the_same_bytes(made, file):
     assert verify_folder(made, file, rebuild=True, **READ).json()["rebuilt"] is True
 
 
+@pytest.mark.parametrize("checker", [False, True])
+def test_a_neuron_that_is_not_always_on_is_refuted(folder, file, checker):
+    """The neuron of one context, which the certificate lists for all of them."""
+    truth, certificate = folder / "ground_truth.jsonl", folder / "certificate.json"
+    first, *rest = truth.read_text().splitlines(keepends=True)
+    line, claim = json.loads(first), json.loads(certificate.read_text())
+    claim["always"] += line["neurons"]
+    certificate.write_text(json.dumps(claim))
+    truth.write_text(json.dumps(line | {"neurons": []}) + "\n" + "".join(rest))
+    answer = verify_folder(signed(folder), file, checker=checker, **READ).json()
+    assert not answer["holds"]
+    told = "is listed and off" if checker else "is not on at every context"
+    assert any(told in failure for failure in answer["failures"])
+
+
 def test_an_answer_that_ground_truth_misquotes_is_refuted(folder, file):
     path = folder / "ground_truth.jsonl"
     first, *rest = path.read_text().splitlines(keepends=True)

@@ -1,0 +1,193 @@
+"""Executions of checker/FORMAT.md, section 10, and a search for the one with the smallest margin.
+
+Every rounding that the section allows is a variable from -1 to 1, and the network is evaluated in
+doubles with them. Signs of gradients look for the execution in which the answer's logit exceeds
+the others by the least. Written from FORMAT.md: nothing here is taken from byheart's bounds.
+"""
+
+import math
+
+import torch
+
+UNIT = 2.0**-24
+
+
+def gamma(terms):
+    return terms * UNIT / (1 - terms * UNIT)
+
+
+def numbers(x):
+    return None if x is None else torch.from_numpy(x.astype("float64"))
+
+
+class Execution:
+    """One execution of a checkpoint: `off` are its variables by name, 0 where nothing is wrong."""
+
+    def __init__(self, network):
+        self.network, self.rms, self.off = network, network.family.rms, {}
+        self.blocks = [
+            {name: numbers(x) for name, x in network.block(i)._asdict().items()}
+            for i in range(network.depth)
+        ]
+        self.embedding, self.places = numbers(network.embedding), numbers(network.places)
+        self.final = [numbers(x) for x in network.final]
+
+    def wrong(self, name, size):
+        """An error of at most this size."""
+        if name not in self.off:
+            self.off[name] = torch.zeros(size.shape, dtype=torch.float64, requires_grad=True)
+        return size * self.off[name]
+
+    def rounded(self, name, x, units=1):
+        """Rules 1 and 2: a relative error."""
+        return x + self.wrong(name, units * UNIT * x.abs())
+
+    def added(self, name, x, y):
+        """Rule 1; what is exactly 0 adds nothing."""
+        return x + y + self.wrong(name, UNIT * (x + y).abs() * (y != 0))
+
+    def product(self, name, x, weights, bias):
+        """Rule 1: a sum of k products that are not exactly 0 is within gamma(k + 1)."""
+        terms = (x != 0).double() @ (weights != 0).double()
+        result, total = x @ weights, x.abs() @ weights.abs()
+        if bias is not None:
+            terms, result, total = terms + (bias != 0), result + bias, total + bias.abs()
+        return result + self.wrong(name, gamma(terms + 1) * total)
+
+    def norm(self, name, x, gain, bias):
+        """Rule 4."""
+        lanes, epsilon = x.shape[-1], self.network.epsilon
+        squares = (x * x).mean(-1, keepdim=True)
+        if self.rms:
+            mean = torch.zeros_like(squares)
+            spread = squares + self.wrong(f"{name} squares", gamma(lanes + 2) * squares)
+        else:
+            centre = x.mean(-1, keepdim=True)
+            size = gamma(lanes) * x.abs().mean(-1, keepdim=True)
+            mean = centre + self.wrong(f"{name} mean", size)
+            spread = ((x - centre) ** 2).mean(-1, keepdim=True)
+            size = gamma(lanes + 4) * (squares + mean * mean)
+            spread = spread + self.wrong(f"{name} variance", size)
+        scale = self.rounded(f"{name} scale", 1 / torch.sqrt(spread + epsilon), 10)
+        result = (x - mean) * scale * gain
+        size = 6 * UNIT * (x.abs() + mean.abs()) * gain.abs() * scale
+        result = result + self.wrong(f"{name} lanes", size)
+        return self.rounded(f"{name} result", result if bias is None else result + bias)
+
+    def turned(self, name, y, cos, sin):
+        """Rotary positions of heads [H, n, s]: rules 1 and 6."""
+        a, b = y.chunk(2, dim=-1)
+
+        def times(lane, x, factor):
+            return self.rounded(f"{name} {lane}", x * factor)
+
+        first = times(0, a, cos) - times(1, b, sin)
+        second = times(2, b, cos) + times(3, a, sin)
+        return self.rounded(f"{name} sums", torch.cat([first, second], -1))
+
+    def attention(self, name, block, x):
+        network, (length, _) = self.network, x.shape
+        heads, size = network.size("heads"), network.head_size
+        y = self.norm(f"{name} norm", x, block["norm1"], block["norm1_bias"])
+        weights = torch.cat([block["query"], block["key"], block["value"]], 1)
+        read = self.product(f"{name} read", y, weights, block["attention_bias"])
+        query, key, value = read.view(length, 3, heads, size).permute(1, 2, 0, 3)
+        place = torch.arange(length).double()
+        if self.rms:  # rule 6, and rule 2 for cos and sin
+            wave = torch.arange(size // 2).double() * (-2 / size)
+            wave = self.rounded("waves", torch.tensor(network.rotary_base).double() ** wave, 16)
+            angle = self.rounded("angles", place[:, None] * wave)
+            absolute = torch.full_like(angle, 8 * UNIT)
+            cos = torch.cos(angle) + self.wrong("cos", absolute)
+            sin = torch.sin(angle) + self.wrong("sin", absolute)
+            query = self.turned(f"{name} query", query, cos, sin)
+            key = self.turned(f"{name} key", key, cos, sin)
+        total = query.abs() @ key.abs().transpose(1, 2)
+        scores = query @ key.transpose(1, 2) + self.wrong(f"{name} sums", gamma(size + 1) * total)
+        scores = self.rounded(f"{name} scores", scores / math.sqrt(size), 2)
+        scores = scores.masked_fill(place[None] > place[:, None], -math.inf)
+        share = torch.softmax(scores, -1)
+        size = gamma(place[:, None] + 64) * (share @ value.abs())  # rule 5
+        mixed = share @ value + self.wrong(f"{name} mixed", size)
+        mixed = mixed.transpose(0, 1).reshape(length, -1)
+        return self.product(f"{name} out", mixed, block["out"], block["out_bias"])
+
+    def activated(self, name, z):
+        """Rules 2, 3 and 7: every operation of the formula, and its constants."""
+
+        def constant(part, value):
+            return self.rounded(f"{name} {part}", torch.full_like(z, value))
+
+        kind = self.network.config["hidden_act" if self.rms else "activation_function"]
+        if kind == "silu":
+            power = self.rounded(f"{name} exp", torch.exp(-z.clamp(min=-88)), 8)
+            share = self.rounded(f"{name} sum", 1 + power)
+            return torch.where(z < -88, 0.0, self.rounded(f"{name} quotient", z / share))
+        if kind == "gelu":
+            inner = self.rounded(f"{name} inner", z * constant("root", math.sqrt(0.5)))
+            least, curve = -5, torch.erf
+        else:
+            square = self.rounded(f"{name} square", z * z)
+            cube = self.rounded(f"{name} cube", square * z)
+            cube = self.rounded(f"{name} part", cube * constant("factor", 0.044715))
+            inner = self.rounded(f"{name} argument", z + cube)
+            inner = inner * constant("root", math.sqrt(2 / math.pi))
+            least, curve = -20, torch.tanh
+            inner = self.rounded(f"{name} inner", inner)
+        value = self.rounded(f"{name} curve", curve(inner), 8).clamp(-1, 1)
+        value = torch.where(inner < least, -1.0, value)
+        value = self.rounded(f"{name} sum", 1 + value)
+        return self.rounded(f"{name} product", z / 2 * value)
+
+    def mlp(self, name, block, x):
+        y = self.norm(f"{name} norm", x, block["norm2"], block["norm2_bias"])
+        if block["gate"] is None:
+            z = self.product(f"{name} up", y, block["up"], block["up_bias"])
+            hidden = self.activated(f"{name} curve", z)
+        else:
+            z = self.product(f"{name} gate", y, block["gate"], None)
+            factor = self.product(f"{name} up", y, block["up"], None)
+            hidden = self.rounded(f"{name} gated", self.activated(f"{name} curve", z) * factor)
+        return self.product(f"{name} down", hidden, block["down"], block["down_bias"])
+
+    def logits(self, tokens):
+        x = self.embedding[torch.as_tensor(tokens)]
+        if self.places is not None:
+            x = self.rounded("embedding", x + self.places[: len(tokens)])
+        for layer, block in enumerate(self.blocks):
+            if block["out"].any() or (block["out_bias"] is not None and block["out_bias"].any()):
+                out = self.attention(f"attention {layer}", block, x)
+                x = self.added(f"after attention {layer}", x, out)
+            out = self.mlp(f"mlp {layer}", block, x)
+            x = self.added(f"after mlp {layer}", x, out)
+        y = self.norm("last norm", x[-1:], *self.final)
+        return self.product("logits", y, self.embedding.T, None)[0]
+
+
+def lead(logits, answer):
+    """The answer's logit minus the largest other one."""
+    return logits[answer] - torch.cat([logits[:answer], logits[answer + 1 :]]).max()
+
+
+def attacked(network, tokens, answer, rivals=2, steps=4):
+    """The margin without rounding errors, and the smallest one that was found with them."""
+    execution = Execution(network)
+    with torch.no_grad():
+        logits = execution.logits(tokens)
+        exact = worst = float(lead(logits, answer))
+        order = [int(i) for i in logits.argsort(descending=True) if int(i) != answer]
+    for rival in order[:rivals]:
+        for variable in execution.off.values():
+            variable.data.zero_()
+        for _ in range(steps + 1):
+            logits = execution.logits(tokens)
+            worst = min(worst, float(lead(logits.detach(), answer)))
+            names = list(execution.off)
+            slopes = torch.autograd.grad(
+                logits[answer] - logits[rival], list(execution.off.values()), allow_unused=True
+            )
+            for name, slope in zip(names, slopes, strict=True):
+                if slope is not None:
+                    off = execution.off[name].data
+                    execution.off[name].data = torch.where(slope == 0, off, -slope.sign())
+    return exact, worst
