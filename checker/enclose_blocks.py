@@ -144,7 +144,7 @@ def mixed(values: list[Box], scores: Sequence[tuple[int, int]] | int) -> Box:
     first = values[best]
     middle = [0] * len(first.middle)
     share = ONE - sum(weight.low for weight in weights)
-    unit = enclose.gamma(len(values) + 63) + 2 * rest
+    unit = enclose.gamma(3 * len(values) + 125) + 2 * rest
     radius = [
         (r * share >> F) + (x * unit >> F) + 4 for r, x in zip(first.radius, largest, strict=True)
     ]

@@ -130,7 +130,7 @@ def _attention(
     read, radius = np.empty((len(owner), heads, size)), np.empty((len(owner), heads, size))
     gap = math.inf
     seen = np.arange(length)[None, :] <= place[:, None]  # [rows, n]
-    many = gamma(place + 64)[:, None]
+    many = gamma(3 * place + 128)[:, None]
     for head in range(heads):
         values, error = v[owner, :, head], rv[owner, :, head]  # [rows, n, s]
         largest = np.where(seen[..., None], np.abs(values) + error, 0).max(axis=1)

@@ -107,7 +107,7 @@ class Execution:
         scores = self.rounded(f"{name} scores", scores / math.sqrt(size), 2)
         scores = scores.masked_fill(place[None] > place[:, None], -math.inf)
         share = torch.softmax(scores, -1)
-        size = gamma(place[:, None] + 64) * (share @ value.abs())  # rule 5
+        size = gamma(3 * place[:, None] + 128) * (share @ value.abs())  # rule 5
         mixed = share @ value + self.wrong(f"{name} mixed", size)
         mixed = mixed.transpose(0, 1).reshape(length, -1)
         return self.product(f"{name} out", mixed, block["out"], block["out_bias"])
