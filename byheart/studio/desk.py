@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ByheartError
-from .files import MODEL
+from .files import MODEL, new_home
 from .requests import check
 from .workers import Event, Worker
 
@@ -111,7 +110,7 @@ class Desk:
     """The state of a studio, its workers, and whoever follows it."""
 
     def __init__(self, folders: tuple[Path, ...] = ()) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="byheart-studio-"))
+        self.home, self.lock = new_home()
         self.data: Source | None = None
         self.files: dict[str, Source] = {}  # additional files (non-member data for the audit)
         self.models: dict[str, ModelFolder] = {}
@@ -377,3 +376,6 @@ class Desk:
         await self.notify()
         await asyncio.gather(*(worker.stop() for worker in self.workers.values()))
         shutil.rmtree(self.home, ignore_errors=True)
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
