@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
+from .declaring import literal
 
 NAMES = (
     "demo generate stats compile verify export recall locate edit forget diff explain tradeoff "
@@ -56,7 +57,8 @@ def load(name: str, arguments: Sequence[str] = ()) -> Any:
     module = import_module(f".{name}", __package__)
     made = module.command_for(arguments) if hasattr(module, "command_for") else module.command
     single = typer.Typer(add_completion=False)
-    single.command(name, context_settings=getattr(module, "SETTINGS", None))(made)
+    settings = getattr(module, "SETTINGS", None)
+    single.command(name, help=literal(made.__doc__), context_settings=settings)(made)
     return typer.main.get_command(single)
 
 
@@ -69,7 +71,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _line in COMMANDS.items():
-    app.command(_name, help=_line)(lambda: None)
+    app.command(_name, help=literal(_line))(lambda: None)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 import typer
+from rich.markup import escape
+from typer.core import HAS_RICH
 
 Command = Callable[..., None]
 Values = dict[str, Any]
@@ -61,7 +63,7 @@ def option(
     flag = f"--{name.replace('_', '-')}"
     both = f"{flag}/--no-{flag[2:]}" if kind is bool and default is not False else flag
     first, *others = flags or (both,)
-    look |= {"help": help, "metavar": metavar, **completed(names)}
+    look |= {"help": literal(help), "metavar": metavar, **completed(names)}
     return _parameter(name, kind, default, typer.Option(first, *others, **look))
 
 
@@ -74,7 +76,7 @@ def argument(
     names: Iterable[str] = (),
 ) -> inspect.Parameter:
     """What stands on the command line without a flag."""
-    about = typer.Argument(metavar=metavar or name.upper(), help=help, **completed(names))
+    about = typer.Argument(metavar=metavar or name.upper(), help=literal(help), **completed(names))
     return _parameter(name, kind, default, about)
 
 
@@ -84,6 +86,11 @@ def _parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Parame
         default = []
     kind = kind | None if default is None else kind
     return inspect.Parameter(name, only, default=default, annotation=Annotated[kind, about])
+
+
+def literal(help: str) -> str:
+    """The help as typer shows it word for word: rich takes [studio] for a style, and drops it."""
+    return escape(help) if HAS_RICH else help
 
 
 def completed(names: Iterable[str]) -> Values:

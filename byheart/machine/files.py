@@ -30,3 +30,21 @@ def refuse_existing(path: Path, force: bool) -> None:
         raise ByheartError(f"{path.parent} is not a directory; create it first.")
     if (path.exists() or path.is_symlink()) and not force:
         raise ByheartError(f"{path} exists; choose another name, or replace it with `force=True`.")
+
+
+def locked(folder: Path, wait: bool = False) -> int | None:
+    """The folder, open and locked; None if another process has it, or the system has no locks."""
+    if os.name != "posix":
+        return None
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor

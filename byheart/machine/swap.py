@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import ByheartError
-from .files import refuse_existing
+from .files import locked, refuse_existing
 from .names import KNOWN
 from .strict import Object, read_text_file
 
@@ -63,29 +63,11 @@ def _new_part(path: Path) -> tuple[Path, int | None]:
     while True:
         part = path.with_name(f".byheart-{secrets.token_hex(8)}-{HOST}.part")
         os.mkdir(part)
-        lock = _locked(part, wait=True)
+        lock = locked(part, wait=True)
         if os.path.isdir(part):
             return part, lock
         if lock is not None:
             os.close(lock)
-
-
-def _locked(folder: Path, wait: bool = False) -> int | None:
-    """The folder, open and locked; None if another process has it, or the system has no locks."""
-    if os.name != "posix":
-        return None
-    import fcntl
-
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def _remove_abandoned(part: Path) -> None:
@@ -93,7 +75,7 @@ def _remove_abandoned(part: Path) -> None:
 
     It is ours by its name and its owner, and the process is gone if its lock is.
     """
-    lock = _locked(part)
+    lock = locked(part)
     if lock is None:
         return
     try:

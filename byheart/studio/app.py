@@ -18,6 +18,7 @@ from ..errors import ByheartError
 from .desk import Desk, Job, Source
 from .files import read_window
 from .guard import Guard
+from .requests import check_nesting
 
 STATIC = Path(__file__).parent / "static"
 BOOK = Path(__file__).parents[1] / "data" / "book.txt"
@@ -67,7 +68,8 @@ async def events(request: Request) -> Response:
 
 
 async def state(request: Request) -> Response:
-    return JSONResponse(desk_of(request).snapshot())
+    whole = json.dumps(desk_of(request).snapshot())  # ASCII: half a character is no reason to fail
+    return Response(whole, media_type="application/json")
 
 
 async def answer(request: Request) -> Response:
@@ -241,6 +243,7 @@ async def small_body(request: Request) -> dict:
         value = None
     if not isinstance(value, dict):
         raise ByheartError("the request is not a JSON object.")
+    check_nesting(value)
     return value
 
 

@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ByheartError
-from .files import MODEL
+from .files import MODEL, new_home
+from .requests import check
 from .workers import Event, Worker
 
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
@@ -34,7 +34,11 @@ KEEP_ALIVE = 15.0  # seconds
 
 @dataclass
 class Source:
-    """A file or folder of data that the server may open."""
+    """A file or folder of data that the server may open.
+
+    loading    how it is read, or is being read now
+    last_read  how it was read the last time that this did not fail
+    """
 
     id: str
     name: str
@@ -43,8 +47,11 @@ class Source:
     loading: dict[str, Any] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)  # which read and compared it last
 
+    def __post_init__(self) -> None:
+        self.last_read = self.loading
+
     def json(self) -> dict:
-        return {name: value for name, value in vars(self).items() if name != "path"}
+        return {name: getattr(self, name) for name in ("id", "name", "size", "loading", "jobs")}
 
 
 @dataclass
@@ -103,11 +110,12 @@ class Desk:
     """The state of a studio, its workers, and whoever follows it."""
 
     def __init__(self, folders: tuple[Path, ...] = ()) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="byheart-studio-"))
+        self.home, self.lock = new_home()
         self.data: Source | None = None
         self.files: dict[str, Source] = {}  # additional files (non-member data for the audit)
         self.models: dict[str, ModelFolder] = {}
         self.jobs: dict[str, Job] = {}
+        self.replaced: list[Path] = []  # uploads that are no longer the data
         self.folders = folders
         self.version = self.count = 0
         self.closing = False
@@ -167,8 +175,22 @@ class Desk:
 
     async def take(self, source: Source) -> Job:
         """Make this the data, and begin to read it."""
+        if self.data is not None and self.data.path.parent.parent == self.home:
+            self.replaced.append(self.data.path)
         self.data = source
-        return await self.ask("read", {})
+        job = await self.ask("read", {})
+        self._sweep()
+        return job
+
+    def _sweep(self) -> None:
+        """Remove the uploads that were replaced and that no model and no job under way needs."""
+        needed = {str(model.data) for model in self.models.values()}
+        for job in self.jobs.values():
+            if job.status in (WAITING, RUNNING):
+                needed |= {value for value in job.arguments.values() if isinstance(value, str)}
+        for path in [path for path in self.replaced if str(path) not in needed]:
+            self.replaced.remove(path)
+            shutil.rmtree(path.parent, ignore_errors=True)
 
     async def start(self, source: Source | None) -> None:
         """Open what the command line named."""
@@ -186,7 +208,8 @@ class Desk:
         """The job that does this; a new one, unless there is one that did not fail."""
         worker = next((name for name, tasks in WORKERS.items() if task in tasks), None)
         if worker is None:
-            raise ByheartError(f"there is no task {task!r}.")
+            raise ByheartError(f"there is no task {task[:40]!a}.")
+        check(task, asked)
         job_id = self.number("j")
         place = self.home / job_id
         arguments = self.resolved(task, asked)
@@ -219,13 +242,13 @@ class Desk:
             if job.task == "read" and self.data.loading != job.arguments["loading"]:
                 self.data.loading = job.arguments["loading"]
                 self.data.jobs.pop("compare", None)
+            if job.task == "read" and job.status == DONE:
+                self.data.last_read = self.data.loading
             self.touch()
 
     def resolved(self, task: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments for the worker: ids become paths, which no page ever names."""
         given = dict(asked)
-        if {"data", "folder", "output", "name"} & given.keys():
-            raise ByheartError("a page names no files.")
         if task in ("read", "compare", "compile", "audit"):
             if self.data is None:
                 raise ByheartError("there is no data yet; choose a file first.")
@@ -285,8 +308,17 @@ class Desk:
             job.summary = event.get("finished") or {}
             if job.status == DONE:
                 self.register(job)
+            self._settle(job)
             self._later(self.next(job.worker))
         self.touch()
+
+    def _settle(self, job: Job) -> None:
+        """A job is over: the data is read as it was read last, and needless uploads go."""
+        if self.data is not None and self.data.jobs.get("read") == job.id:
+            if job.status == DONE:
+                self.data.last_read = self.data.loading
+            self.data.loading = self.data.last_read
+        self._sweep()
 
     def _named(self, sentence: str | None) -> str | None:
         """A sentence with files under the names that their users gave them."""
@@ -326,6 +358,7 @@ class Desk:
             await self.workers[job.worker].stop()
             shutil.rmtree(job.place, ignore_errors=True)
             await self.next(job.worker)
+        self._settle(job)
         self.touch()
 
     def _trim(self) -> None:
@@ -343,3 +376,6 @@ class Desk:
         await self.notify()
         await asyncio.gather(*(worker.stop() for worker in self.workers.values()))
         shutil.rmtree(self.home, ignore_errors=True)
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None

@@ -1,14 +1,53 @@
-"""Files between the workers and the server: long tables that are read a window at a time."""
+"""Files of the server and its workers: their folder, and long tables, read a window at a time."""
 
 import json
+import os
+import re
+import shutil
+import stat
+import tempfile
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..machine.files import locked
+
 MODEL = "model"  # the folder that a job writes, inside its own
 MOST = 500  # rows of a window
 WHOLE = "Q"  # offsets of rows, 8 bytes each
+HOME = "byheart-studio-", ".locked"  # how names of temporary folders begin and end
+
+
+def new_home() -> tuple[Path, int | None]:
+    """A new temporary folder and its lock, which the system releases when this process ends.
+
+    Folders of servers that were killed are removed first. Another server may take the new one for
+    such a folder before it is locked: then another is made.
+    """
+    first, last = HOME
+    for other in Path(tempfile.gettempdir()).glob(f"{first}*{last}"):
+        _remove_abandoned(other)
+    while True:
+        home = Path(tempfile.mkdtemp(last, first))
+        lock = locked(home, wait=True)
+        if home.is_dir():
+            return home, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_abandoned(home: Path) -> None:
+    """Remove a folder that is ours by its name, owner and mode, and that no process has locked."""
+    if not re.fullmatch("[a-z0-9_]{8}".join(map(re.escape, HOME)), home.name):
+        return
+    lock = locked(home)
+    if lock is None:
+        return
+    about = os.fstat(lock)
+    if about.st_uid == os.geteuid() and stat.S_IMODE(about.st_mode) == 0o700:
+        shutil.rmtree(home, ignore_errors=True)
+    os.close(lock)
 
 
 def write_table(

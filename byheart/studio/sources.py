@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Hashable, Iterator, Set
 from functools import lru_cache
 from pathlib import Path
@@ -15,28 +14,12 @@ from ..data.edits import Items
 from ..data.load import LOADING, OPTIONS, TABLES, kind_of, load
 from ..data.readers import jsonl, table
 from ..data.readers.raw import opened
-from ..errors import ByheartError
 from ..models.model import Model
 from ..models.opening import open as open_folder
 from ..models.source import load_for, settlement
+from .requests import chosen
 
 MAX_ROWS = 200_000  # of a file that can be looked at
-TRAINED = re.compile(r"bpe:[0-9]{1,9}")  # a tokenizer specification, not a path
-
-
-def chosen(loading: dict[str, Any]) -> dict[str, Any]:
-    """The loading options that a page may choose; ByheartError for one that names a file."""
-    known = {option.name for option in LOADING}
-    for name in loading:
-        if name not in known:
-            raise ByheartError(f"there is no option {name!r} of how a file is read.")
-    tokenizer = loading.get("tokenizer")
-    if tokenizer is not None and not TRAINED.fullmatch(str(tokenizer)):
-        raise ByheartError(
-            "the page opens no files by their names; use bpe:8000 as the tokenizer, or load the "
-            "file on the command line."
-        )
-    return {**loading, **({"input": tuple(loading["input"])} if "input" in loading else {})}
 
 
 @lru_cache(1)

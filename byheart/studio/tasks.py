@@ -47,7 +47,8 @@ from ..views.recall import label, likely
 from ..views.stats import lines as stats_lines
 from ..views.terminal import codes
 from .files import MODEL, write_table
-from .sources import chosen, dataset_of, first_rows, known_inputs, opened_model, reading
+from .requests import chosen
+from .sources import dataset_of, first_rows, known_inputs, opened_model, reading
 
 MAX_CONFLICTS = 1_000  # that are listed
 MAX_ANSWERS = 20  # that differ after an edit
@@ -164,6 +165,9 @@ def compile(
 ) -> Summary:
     """byheart compile DATA -o DIR."""
     folder = work.place / MODEL
+    known = {name for one in methods() for name in one.options}
+    for name in (options or {}).keys() - known:
+        raise ByheartError(f"no method has the option {name[:40]!a}.")
     result = compile_folder(
         Path(data), folder, method, form, loading=chosen(loading), watch=work.watch,
         on_conflict=on_conflict, seed=seed, **(options or {}),

@@ -105,3 +105,23 @@ def test_help_of_80_columns_has_the_whole_name_of_every_option(monkeypatch, caps
         if parameter.param_type_name == "option" and not parameter.hidden:
             names = {*parameter.opts, *parameter.secondary_opts}
             assert {name for name in names if name.startswith("--")} <= shown
+
+
+def squeezed(text):
+    """The text without white space and frames."""
+    return re.sub(r"[\s│]", "", text)
+
+
+@pytest.mark.parametrize("words", [(), *HELPED], ids=" ".join)
+def test_help_shows_every_text_with_its_brackets(monkeypatch, capsys, words):
+    """Rich takes some brackets for styles: 'byheart[studio]' would be shown as 'byheart'."""
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 4000)  # one line each
+    assert main([*words, "--help"]) == 0
+    shown = squeezed(capsys.readouterr().out)
+    if not words:
+        assert all(squeezed(line) in shown for line in COMMANDS.values())
+        return
+    command = load(words[0], words[1:])
+    texts = [x.help.replace("\\[", "[") for x in command.params if not getattr(x, "hidden", False)]
+    for text in (command.callback.__doc__, *texts):
+        assert squeezed(text) in shown

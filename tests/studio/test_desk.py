@@ -166,6 +166,46 @@ def test_a_failure_is_told_and_can_be_tried_again():
     played(scene)
 
 
+def test_a_read_that_fails_or_is_stopped_leaves_the_last_way_to_read():
+    async def scene(desk):
+        reading, source = desk.workers["reading"], desk.data
+        first = desk.jobs[source.jobs["read"]]
+        reading.say(finished={})
+        await asyncio.sleep(0.01)
+        await desk.ask("read", {"loading": {"unit": "char"}})
+        reading.say(error="there is no such column.")
+        assert source.loading == {}
+        await asyncio.sleep(0.01)
+        good = await desk.ask("read", {"loading": {"label": "b"}})
+        reading.say(finished={})
+        await asyncio.sleep(0.01)
+        job = await desk.ask("read", {"loading": {"unit": "char"}})
+        assert source.loading == {"unit": "char"}  # while it is read
+        await desk.stop(job.id)
+        assert source.loading == {"label": "b"}
+        assert (await desk.ask("read", {})).id == good.id
+        assert (await desk.ask("read", {"loading": {}})).id == first.id  # done before
+        job = await desk.ask("read", {"loading": {"unit": "char"}})
+        await desk.stop(job.id)
+        assert source.loading == {} and "last_read" not in source.json()
+
+    played(scene)
+
+
+def test_the_data_of_a_model_stays_when_it_is_replaced():
+    async def scene(desk):
+        place = desk.home / "f7"
+        place.mkdir()
+        (place / "b.jsonl").write_text("{}")
+        await desk.take(Source("f7", "b.jsonl", place / "b.jsonl", 2))
+        await desk.ask("compile", {})
+        desk.workers["building"].say(finished=ABOUT)
+        await desk.take(Source("f", "a.jsonl", desk.home / "a.jsonl", 2))
+        assert (place / "b.jsonl").exists() and desk.replaced == [place / "b.jsonl"]
+
+    played(scene)
+
+
 def test_a_new_file_stops_the_reading_of_the_old_one():
     async def scene(desk):
         old = desk.jobs[desk.data.jobs["read"]]

@@ -180,6 +180,88 @@ def test_bad_requests_get_a_sentence(inside, body, says):
     assert found.status_code == 422 and says in found.json()["error"]
 
 
+NESTED = b'{"task": "compile", "arguments": {"options": {"a": %s}}}'
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "says"),
+    [
+        ("read", {"loading": "x"}, "loading must be an object."),
+        ("read", {"loading": {"input": 5}}, "input must be a list of texts."),
+        ("read", {"loading": {"input": "ab"}}, "input must be a list of texts."),
+        ("read", {"loading": {"label": ["a"]}}, "label must be text or a whole number from 0."),
+        ("read", {"loading": {"length": True}}, "length must be text or a whole number from 0."),
+        ("read", {"loading": {"length": 10**30}}, "length must be text or a whole number from 0."),
+        ("read", {"loading": {"path": "x"}}, "there is no option 'path' of how a file is read."),
+        ("compile", {"loading": {"tokenizer": "/etc/x"}}, "opens no files by their names"),
+        ("read", {"x": 1}, "read has no argument 'x'; it has loading."),
+        ("compile", {"seed": -1}, "seed must be a whole number from 0."),
+        ("compile", {"method": None}, "method must be text."),
+        ("compile", {"options": [1]}, "options must be an object."),
+        ("ask", {"model": ["m1"], "text": "a"}, "model must be text."),
+        ("ask", {"model": "m1"}, "ask needs the argument text."),
+        ("edit", {"model": "m1", "edits": ["a"]}, "edits must be a list of objects."),
+        ("forget", {"model": "m1", "items": [1]}, "items must be a list of texts."),
+        (
+            "forget",
+            {"model": "m1", "items": [], "label_only": 1},
+            "label_only must be true or false",
+        ),
+        ("items", {"model": "m1", "first": 0}, "items has no argument 'first'; it has model."),
+    ],
+)
+def test_wrong_arguments_get_a_sentence_and_are_not_kept(inside, desk, task, arguments, says):
+    inside.post("/data?name=a.jsonl", content=b"{}")
+    before = inside.get("/state").json()["data"], list(desk.jobs)
+    found = inside.post("/jobs", json={"task": task, "arguments": arguments})
+    assert found.status_code == 422 and says in found.json()["error"]
+    assert (inside.get("/state").json()["data"], list(desk.jobs)) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (b"[" * 900 + b"]" * 900, "more than 16 levels"),
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "more than 16 levels"),
+        (b"[" * 14 + b"]" * 14, "more than 16 levels"),
+        (b"NaN", "not finite"),
+        (b"[1e999]", "not finite"),
+    ],
+)
+def test_what_no_page_could_be_sent_is_refused(inside, desk, value, says):
+    inside.post("/data?name=a.jsonl", content=b"{}")
+    found = inside.post("/jobs", content=NESTED % value)
+    assert found.status_code == 422 and says in found.json()["error"]
+    assert [job.task for job in desk.jobs.values()] == ["read"]
+
+
+def test_the_deepest_request_and_half_a_character_leave_the_state_whole(inside):
+    inside.post("/data?name=a.jsonl", content=b"{}")
+    for value in (b"[" * 13 + b"]" * 13, b'"\\ud800"'):
+        assert inside.post("/jobs", content=NESTED % value).status_code == 200
+    assert len(inside.get("/state").json()["jobs"]) == 3
+
+
+def test_replaced_uploads_are_removed(inside, desk):
+    """Unless a model was made of one, or a job needs it."""
+
+    def uploads():
+        return {path.name for path in desk.home.iterdir() if path.name.startswith("f")}
+
+    for name in "abc":
+        inside.post(f"/data?name={name}.jsonl", content=b"{}")
+        assert uploads() == {desk.data.path.parent.name}
+    kept = desk.data.path.parent.name
+    job = inside.post("/jobs", json={"task": "compile", "arguments": {}}).json()["job"]
+    inside.post("/data?name=d.jsonl", content=b"{}")
+    assert uploads() == {kept, desk.data.path.parent.name}  # it waits for its file
+    inside.post(f"/jobs/{job}/stop")
+    assert uploads() == {desk.data.path.parent.name}
+    other = inside.post("/data?name=e.jsonl&role=strangers", content=b"{}").json()["file"]
+    inside.post("/example")
+    assert uploads() == {other} and pages.BOOK.exists()
+
+
 def test_an_audit_names_strangers_and_references_by_their_ids(inside, desk):
     inside.post("/data?name=a.jsonl", content=b"{}")
     desk.folders = (Path("/nowhere"),)

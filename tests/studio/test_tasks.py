@@ -1,14 +1,16 @@
 """The tasks of the page give what the commands give, and open nothing that a page names."""
 
+import inspect
 import json
 
 import numpy as np
 import pytest
 
 from byheart.cli import main
+from byheart.data.load import LOADING
 from byheart.errors import ByheartError
 from byheart.machine.watch import SILENT
-from byheart.studio import tasks
+from byheart.studio import requests, tasks
 from byheart.studio.files import read_window
 
 TIMES = ("seconds", "verify", "time")
@@ -87,6 +89,27 @@ def test_no_option_opens_a_file(countries, tmp_path, loading, says):
         given = {"data": str(countries), "loading": loading}
         with pytest.raises(ByheartError, match=says):
             tasks.run(task, place, {**given, "name": "x"} if task == "read" else given, SILENT)
+
+
+@pytest.mark.parametrize("name", ["output", "seed", "watch", "force", "no_such"])
+def test_options_are_those_of_methods(countries, tmp_path, name):
+    given = {"data": str(countries), "loading": {}, "options": {name: 1}}
+    with pytest.raises(ByheartError, match=f"no method has the option '{name}'"):
+        tasks.run("compile", tmp_path, given, SILENT)
+
+
+def test_the_server_knows_the_arguments_of_the_tasks():
+    """It does not import them, so it has a list of its own."""
+    ours = {"work", "data", "folder", "name"}  # not from the page
+    assert requests.TASKS.keys() == tasks.TASKS.keys()
+    for name, task in tasks.TASKS.items():
+        taken = inspect.signature(task).parameters
+        asked = requests.TASKS[name].keys()
+        assert asked - {"model"} == taken.keys() - ours - ({"loading"} - asked), name
+        assert ("model" in asked) == ("folder" in taken), name
+        needed = {x.name for x in taken.values() if x.default is x.empty} & asked - {"loading"}
+        assert needed == set(requests.NEEDED) & asked - {"model"}, name
+    assert requests.LOADING == [option.name for option in LOADING]
 
 
 def test_comparing_is_compare(countries, tmp_path, capsys):
