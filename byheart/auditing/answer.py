@@ -11,13 +11,19 @@ from typing import Any, NamedTuple
 from ..errors import ByheartError
 from ..machine.files import replacing
 from ..machine.tables import Content, Tabular
+from .closed import WeightsFile
 
 TABLES = (".jsonl", ".csv")
 
 
 @dataclass(frozen=True)
 class AuditedModel:
-    """The model; `compiled` by byheart or not. `length` is that of its longest context."""
+    """The model; `compiled` by byheart or not. `length` is that of its longest context.
+
+    weights  the files that were loaded
+    dtype    the number type that they were loaded as; None of a byheart model, which is not rounded
+    unread   files of weights or code in the folder that were not opened
+    """
 
     folder: str
     kind: str
@@ -26,6 +32,9 @@ class AuditedModel:
     stored_bits: int
     vocabulary: int
     length: int | None
+    weights: tuple[WeightsFile, ...]
+    dtype: str | None
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,10 @@ from ..data.load import OPTIONS, kind_of, name_of
 from ..errors import ByheartError, OptionError
 from ..lab.sweeps.rows import Rows, settle
 from ..machine.watch import SILENT, Watch
+from ..models.folder.read import weights_file
+from ..models.kinds import kind_of as kind_of_model
 from ..models.opening import open as open_model
-from . import checkpoint, compiled, scoring
+from . import checkpoint, closed, compiled, scoring
 from .answer import (
     Audit,
     AuditedData,
@@ -237,6 +239,9 @@ def _checkpoint(
         stored_bits=subject.stored,
         vocabulary=subject.vocabulary,
         length=subject.limit,
+        weights=subject.weights,
+        dtype=subject.dtype,
+        unread=subject.unread,
     )
     return Examination(model, loaded, scored["items"], scored.get("strangers"))
 
@@ -279,6 +284,8 @@ def _compiled(
         stored_bits=model.bits.total,
         vocabulary=size,
         length=model.length,
+        weights=closed.hashed([path / weights_file(kind_of_model(model).store)]),
+        dtype=None,
     )
     return Examination(audited, loaded, scored["items"], scored.get("strangers"))
 

@@ -1,10 +1,10 @@
 """A Hugging Face folder on disk as a causal language model; nothing is downloaded or executed.
 
-A folder comes from anywhere: weights are read from safetensors alone, code that comes with a model
-is not run, and a model is refused unless every tensor that its config.json describes is there.
+A folder comes from anywhere: weights are read from safetensors alone, whatever would redirect them
+is refused (`closed`), code that comes with a model is not run, and a model is refused unless every
+tensor that its config.json describes is there.
 """
 
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from ..machine.memory import require
+from ..models.opening import open as open_model
+from . import closed
+from .closed import CONFIG, WeightsFile
 
-CONFIG, INDEX = "config.json", "model.safetensors.index.json"
-ADAPTER = "adapter_config.json"
+CERTIFICATE = "certificate.json"
 TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
-PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
-LONGEST = 2**20  # bytes of a config
 LAYERS = 1_000
 CHUNK = 1 << 18  # logits that are converted or normalised at one time
 LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
@@ -37,7 +37,10 @@ class Checkpoint:
     folder: Path  # where it was read
     kind: str  # the architecture, by the name that config.json has for it: "gpt2", "llama", ...
     parameters: int  # every tied one counted once
-    stored: int  # bits of them, in the number type of the files
+    stored: int  # bits of them, in the number type that was loaded
+    dtype: str  # that type; several are joined by commas
+    weights: tuple[WeightsFile, ...]
+    unread: tuple[str, ...]  # files beside them that look like weights or code
     vocabulary: int  # how many tokens it can predict
     limit: int | None  # the most tokens that it reads; None if config.json does not say
     model: Any
@@ -161,12 +164,10 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
     """The model of a folder; ByheartError says what is missing or cannot be trusted."""
     folder = Path(name)
     config = _config(folder)
-    if (folder / ADAPTER).exists():  # whose base may be anywhere
-        raise ByheartError(
-            f"{folder} holds an adapter ({ADAPTER}), not a whole model; merge it into its base "
-            "first: merge_and_unload() of peft, then save_pretrained."
-        )
-    weights = _weights(folder)
+    if os.path.lexists(folder / CERTIFICATE):  # compiled: the same closed list as in `verify`
+        open_model(folder)
+    closed.check(folder, config)
+    weights = closed.weights_of(folder)
     size = sum(path.stat().st_size for path in weights)
     require(2 * size, str(folder), "loading the weights", "use a machine with more memory")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -193,6 +194,7 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError):
         raise ByheartError(f"there is no device {device!r} here; use `device='cpu'`.") from None
+    closed.check_quantisation(folder, config)
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         described = transformers.AutoConfig.from_pretrained(str(folder), **local)
@@ -231,6 +233,9 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
         kind,
         sum(x.numel() for x in every),
         sum(x.numel() * x.element_size() * 8 for x in every),
+        ", ".join(sorted({str(x.dtype).removeprefix("torch.") for x in every})),
+        closed.hashed(weights),
+        closed.unread(folder, weights),
         int(model.get_output_embeddings().weight.shape[0]),
         next((x for x in limits if isinstance(x, int) and x > 0), None),
         model,
@@ -247,45 +252,7 @@ def _config(folder: Path) -> dict[str, Any]:
         raise ByheartError(
             f"{folder} has no {CONFIG}; give a Hugging Face folder or a byheart model folder."
         )
-    try:
-        with path.open("rb") as file:
-            text = file.read(LONGEST + 1)
-        config = json.loads(text) if len(text) <= LONGEST else None
-    except OSError as error:
-        raise ByheartError(f"{path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError):
-        config = None
-    if not isinstance(config, dict):
-        raise ByheartError(f"{path} is not a config: one JSON object is expected.")
-    return config
-
-
-def _weights(folder: Path) -> list[Path]:
-    """The files of weights; those of an index must be files of this folder."""
-    index = folder / INDEX
-    if (folder / "model.safetensors").is_file():
-        return [folder / "model.safetensors"]
-    if index.is_file():
-        try:
-            names = set(json.loads(index.read_bytes())["weight_map"].values())
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ByheartError(f"{index} is not an index of safetensors files.") from None
-        for name in sorted(map(str, names)):
-            if Path(name).name != name or not name.endswith(".safetensors"):
-                raise ByheartError(
-                    f"{index} names {name[:80]!r}, which is not a file of its folder."
-                )
-            if not (folder / name).is_file():
-                raise ByheartError(f"{folder} lacks {name}, which its index names.")
-        return [folder / name for name in sorted(names)]
-    pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
-    if pickles:
-        raise ByheartError(
-            f"{folder} holds {pickles[0]}, a pickle, which may run any code when it is read; "
-            "convert it where you trust it: AutoModelForCausalLM.from_pretrained(FOLDER)."
-            "save_pretrained(NEW) writes model.safetensors."
-        )
-    raise ByheartError(f"{folder} has no model.safetensors.")
+    return closed.json_object(path)
 
 
 def _short(error: BaseException) -> str:

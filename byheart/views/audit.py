@@ -5,13 +5,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .. import pictures
-from ..auditing.answer import Audit, AuditedData
+from ..auditing.answer import Audit, AuditedData, AuditedModel
+from ..machine.strict import shown
 from ..machine.tables import number, plural
 from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Axes, Figure
 from ..theory.item import SIGNS
 from .terminal import STYLES, Row, notes, rows
 
 BINS = 20
+SHOWN = 4  # files by name
 
 
 def view(result: Audit) -> Group:
@@ -58,7 +60,7 @@ def _sizes(result: Audit) -> list[Row]:
     """The model, the data, and what the one has memorised of the other."""
     model, data, memorised = result.model, result.data, result.memorised
     error, share = memorised.standard_error, memorised.share
-    counted, stored = "tied ones counted once", "in the number type of the files"
+    counted, stored = "tied ones counted once", f"as loaded, in {model.dtype}"
     if model.compiled:
         counted, stored = "those that are not 0", "sign, mantissa and exponent of each"
     single = data.labelled and data.predicted == data.items
@@ -73,6 +75,7 @@ def _sizes(result: Audit) -> list[Row]:
     return [
         ("parameters", number(model.parameters), f"{model.kind}; {counted}"),
         ("stored bits", number(model.stored_bits), stored),
+        *_files(model),
         ("items", number(data.items), f"{predicted} predicted{left(data)}"),
         ("information", whole(data.information), uniform),
         ("code length", whole(result.code_length), "bits under the model"),
@@ -81,6 +84,22 @@ def _sizes(result: Audit) -> list[Row]:
         ("clamped", whole(memorised.clamped), "bits: the sum over items above 0"),
         ("per parameter", f"{memorised.per_parameter:.4g}", each),
     ]
+
+
+def _files(model: AuditedModel) -> list[Row]:
+    """Which weights were loaded, and which files beside them were not opened."""
+    listed: list[Row] = [
+        ("weights", f"file {i} of {len(model.weights)}", f"{x.file}, SHA-256 {x.sha256}")
+        for i, x in enumerate(model.weights[:SHOWN], 1)
+    ]
+    if len(model.weights) > SHOWN:
+        listed.append(("weights", f"{len(model.weights) - SHOWN} more", "files; --json has all"))
+    if model.unread:
+        names = [shown(name)[1:-1] for name in model.unread[:SHOWN]]
+        more = len(model.unread) - SHOWN
+        names += [f"{more} more, in --json"] if more > 0 else []
+        listed.append(("not read", plural(len(model.unread), "file"), ", ".join(names)))
+    return listed
 
 
 def _limits(result: Audit) -> list[Row]:

@@ -58,8 +58,8 @@ def test_no_code_of_a_folder_is_run(copy, ids, random_rows, tmp_path):
     folder = copy()
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass C: pass\n")
     edited(folder, auto_map={"AutoModelForCausalLM": "evil.C", "AutoConfig": "evil.C"})
-    audit(folder, ids(random_rows(2)), loading=BIN)
-    refused(edited(folder, model_type="evil"), ids(random_rows(2)), "is not run")
+    refused(folder, ids(random_rows(2)), "config.json has the key auto_map.*is not run")
+    refused(edited(folder, auto_map=..., model_type="evil"), ids(random_rows(2)), "is not run")
     assert not (tmp_path / "ran").exists()
 
 

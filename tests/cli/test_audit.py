@@ -18,6 +18,7 @@ from byheart.auditing.answer import (
     Saved,
     Seconds,
 )
+from byheart.auditing.closed import WeightsFile
 from byheart.cli import main
 from byheart.cli.output import console
 from byheart.views.audit import view, whole
@@ -95,7 +96,18 @@ def test_paths_that_hold_no_model(tmp_path, capsys):
 def test_membership_and_limits_are_shown(capsys):
     """Of a made-up answer: what is only there with non-members, and the theorems' contexts."""
     audit = Audit(
-        model=AuditedModel("m", "gpt2", False, 10, 320, 8, 9),
+        model=AuditedModel(
+            "m",
+            "gpt2",
+            False,
+            10,
+            320,
+            8,
+            9,
+            tuple(WeightsFile(f"part{i}.safetensors", f"{i}" * 64) for i in range(6)),
+            "float32",
+            ("optimizer.pt", "training\x1b.bin"),
+        ),
         data=AuditedData("d", 2, 8, 6, 18.0, skipped=1, cut=3, text=False, labelled=False),
         reference=Reference("uniform", 18.0),
         code_length=8.0,
@@ -122,7 +134,9 @@ def test_membership_and_limits_are_shown(capsys):
         "AUC 0.900 95 % interval 0.600 to 0.990; 30 non-members", "≤ 45 contexts, Lemma 1: Any",
         "verbatim 1 of 2 after 2 tokens, at most 4 recited", "note: a caveat.",
         "saved per token 1.67 bits; -0.2 of a non-member's token, none of which is memory",
-        "finished batches in rows",
+        "finished batches in rows", "stored bits 320 as loaded, in float32",
+        "file 4 of 6 part3.safetensors, SHA-256 3333", "weights 2 more files; --json has all",
+        "not read 2 files optimizer.pt, training\\x1b.bin",
     ):  # fmt: skip
         assert words in told
     assert (whole(12_345.6), whole(-3.14159)) == ("12,346", "-3.14")
