@@ -46,7 +46,7 @@ class Verified(Verification):
     rebuilt    whether compiling the data again gives the same weights; None if that was not asked
     change     what the folder says of the edit that it comes from, with the evidence for it
     reading    the options that the data was read with; None without data
-    covered    how many predictions of the file were read, and of how many
+    covered    how many predictions, files and bytes were read, and of how many
     command    the command that accepts what was left out, if something was
     unchecked  keys of the JSON that only the folder states
     """
@@ -58,7 +58,7 @@ class Verified(Verification):
     rebuilt: bool | None = None
     change: Mapping[str, Any] | None = None
     reading: Mapping[str, Any] | None = None
-    covered: Mapping[str, int] | None = None
+    covered: Mapping[str, Any] | None = None
     command: str | None = None
     unchecked: tuple[str, ...] = ()
 

@@ -63,6 +63,7 @@ length     Truncate documents or rows to N tokens.
 window     Contexts are the last N tokens; auto: the fewest without conflicts.
 dtype      .bin: the type of a token id.
 separator  .bin: the id that ends a document.
+files      Folders of texts: the names of those that are read, as '*.md' (default: '*.txt').
 """.splitlines()
 )
 
@@ -128,6 +129,7 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("window", tuple(CORPORA), choices=("auto",), least=1, metavar="N"),
     LoadingOption("dtype", (".bin",), default="uint16", choices=("uint16", "uint32")),
     LoadingOption("separator", (".bin",), int, least=0, metavar="ID", selects=True),
+    LoadingOption("files", (TEXT_FOLDER,), metavar="PATTERN", selects=True),
 )
 OPTIONS: dict[str, tuple[str, ...]] = {
     kind: tuple(option.name for option in LOADING if kind in option.files) for kind in READERS
@@ -156,6 +158,7 @@ def load(
     window: int | str | None = None,
     dtype: str = "uint16",
     separator: int | None = None,
+    files: str | None = None,
 ) -> Dataset:
     """The dataset of a file or of Python objects. `load(data, **dataset.loading)` gives it again.
 
@@ -193,6 +196,8 @@ def load(
         window: Contexts are at most this many tokens; "auto": the fewest without conflicts.
         dtype: The type of a token id in a .bin file: "uint16" or "uint32".
         separator: The token id that ends a document of a .bin file.
+        files: Which files of a folder of texts are read, as "*.md"; by default "*.txt". The case
+            of letters, and the ending of a compression, do not matter.
 
     Returns:
         The sequences with their labels; of a text, every prefix with its next token.
@@ -253,6 +258,27 @@ def kind_of(data: object, format: str | None = None) -> str:
 def is_corpus(data: object, format: str | None = None) -> bool:
     """Whether this is documents, whose tokens are predicted, rather than labels."""
     return kind_of(data, format) in CORPORA
+
+
+def extent(data: object, loading: Mapping[str, object]) -> dict[str, dict[str, int]]:
+    """How many files and bytes were read with these options, and of how many there are.
+
+    Empty if that is not known: of standard input, objects, and a folder that a library reads.
+    """
+    kind = kind_of(data, loading.get("format"))  # type: ignore[arg-type]
+    if str(data) == STANDARD_INPUT or kind in (OBJECTS, DATASETS):
+        return {}
+    path, chosen, others = Path(str(data)), [""], list[str]()
+    if kind == TEXT_FOLDER:
+        chosen, others = corpus.folder_files(path, loading.get("files"))  # type: ignore[arg-type]
+    size, more = (
+        sum((os.stat if os.path.isfile(x) else os.lstat)(x).st_size for x in map(path.joinpath, y))
+        for y in (chosen, others)
+    )
+    return {
+        "files": {"read": len(chosen), "of": len(chosen) + len(others)},
+        "bytes": {"read": size, "of": size + more},
+    }
 
 
 def read(data: Any, **options: Any) -> Dataset | Documents:

@@ -79,4 +79,7 @@ def _reading(result: Verified) -> str:
     settled = [f"{plural(conflicts[x], y)} {z}" for x, (y, z) in words.items() if conflicts.get(x)]
     covered = result.covered or {}
     size = f"{number(covered.get('predictions'))} of {plural(covered.get('of'), 'prediction')}"
+    files = covered.get("files", {"read": 1, "of": 1})
+    if files["of"] > 1:
+        size += f", {number(files['read'])} of {plural(files['of'], 'file')}"
     return "; ".join([f"{how}: {size}", *settled])

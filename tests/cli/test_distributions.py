@@ -61,7 +61,7 @@ def test_the_keys_and_what_they_say(run, fox):
     answer = json.loads(output)
     more = {"reading", "covered", "holds", "accepted", "unchecked"}
     assert code == 0 and set(answer) == KEYS | more
-    assert answer["covered"] == {"predictions": 16, "of": 19}
+    assert answer["covered"].items() >= {"predictions": 16, "of": 19}.items()
     assert answer["verified"] == {"checked": 13, "correct": 13, "evidence": "proved"}
     assert answer["dataset"]["contexts"] == 13 and answer["predictions"] == 16
     assert 0 < answer["divergence"]["mean"] <= answer["divergence"]["max"] <= answer["gap"] == 1e-9

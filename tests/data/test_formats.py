@@ -338,7 +338,8 @@ def test_a_folder_of_texts(tmp_path):
     (tmp_path / "notes.md").write_text("not read")
     data = load(tmp_path)
     assert list(data) == [(["a"], " b"), (["c"], " d"), (["c", " d"], "\n\ne")]
-    assert data.loading == {"unit": "spaced", "documents": "whole"}
+    assert data.loading == {"unit": "spaced", "documents": "whole", "files": "*.txt"}
+    assert data.unused == ("notes.md",)
     assert load(tmp_path, **data.loading).sha256() == data.sha256()
     assert len(load(tmp_path, documents="blank")) == 2
     (tmp_path / "b" / "2.txt").write_bytes(b"\xff")
