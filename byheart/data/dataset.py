@@ -39,7 +39,7 @@ class Dataset:
     loading   the options that turned a file into this dataset.
     left_out  what an option left out of the file or cut, by the option's name: predictions beyond
               the length, rows whose input was cut to it, rows with an empty cell, separators.
-    unused    the columns of a table, or the files of a folder, that were not read.
+    unused    columns of a table, arrays of an .npz file or files of a folder that were not read.
     tokenizer  the content of the tokenizer.json that split the text into tokens, if one did.
     beginnings  the first tokens of documents, where the sequences are predictions of texts; None
                 if they are too many to list, or there are no documents.

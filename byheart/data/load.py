@@ -39,6 +39,7 @@ TEXTS = (".txt", TEXT_FOLDER)
 CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
 SPLIT, LONG = (*TEXTS, *TABLES), (*CORPORA, *TABLES)  # what is split into tokens, and cut
+NAMED = (*TABLES, ".npz")  # what has columns or arrays
 # How tables were read before there were options to say it.
 BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
 
@@ -47,8 +48,8 @@ HELP = dict(
     line.split(maxsplit=1)
     for line in """\
 format     What the file holds if its name does not say so: csv, txt, ...
-input      Tables: a column of the input; may be repeated.
-label      Tables: the column of labels.
+input      Tables: a column of the input; may be repeated. .npz: the array of inputs.
+label      Tables: the column of labels. .npz: the array of labels.
 count      Tables: the column that says how often a row was seen.
 records    JSON: where the records are, as data.rows; datasets: the split.
 delimiter  Tables: the character between fields, or tab (default: detected).
@@ -113,13 +114,13 @@ class LoadingOption:
 
 LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("format", FILES, choices=tuple(kind[1:] for kind in FILES)),
-    LoadingOption("input", TABLES, list[str], default=(), metavar="COLUMN", selects=True),
-    LoadingOption("label", TABLES, metavar="COLUMN", selects=True),
+    LoadingOption("input", NAMED, list[str], default=(), metavar="COLUMN", selects=True),
+    LoadingOption("label", NAMED, metavar="COLUMN", selects=True),
     LoadingOption("count", TABLES, metavar="COLUMN", selects=True),
     LoadingOption("records", (".json", DATASETS, OBJECTS), metavar="PATH", selects=True),
     LoadingOption("delimiter", (".csv", ".tsv"), metavar="CHARACTER"),
     LoadingOption("header", (".csv", ".tsv"), default="first", choices=("first", "none")),
-    LoadingOption("numeric", TABLES, default="vector", choices=("vector", "tokens", "words")),
+    LoadingOption("numeric", NAMED, default="vector", choices=("vector", "tokens", "words")),
     LoadingOption("between", TABLES, metavar="TOKEN"),
     LoadingOption("empty", TABLES, str, "refuse", ("refuse", "skip", "keep"), selects=True),
     LoadingOption("unit", SPLIT, str, "word", tuple(UNITS), stored=tuple(UNITS.values())),
@@ -170,8 +171,9 @@ def load(
             list of pairs (input, label).
         format: What the file holds if its name does not say so: "tsv", "jsonl", ...
         input: The columns of a table that are the input, in order. A cell of text is split into
-            tokens, a list holds tokens. By default the columns "input", "label" and "count".
-        label: The column of a table that holds the labels.
+            tokens, a list holds tokens. By default the columns "input", "label" and "count". Of
+            an .npz file, the array of inputs, by default "inputs".
+        label: The column of a table, or the array of an .npz file, that holds the labels.
         count: The column of a table that says how often each row was seen.
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.

@@ -15,6 +15,7 @@ from ..claims.verification import PROVED
 from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
 from ..data.load import LOADING, applicable, extent, is_corpus, load
+from ..data.load import kind_of as kind_of_data
 from ..data.readers.objects import NAME
 from ..data.readers.tokenizers import is_trained
 from ..errors import AssumptionError, ByheartError, Message
@@ -110,8 +111,9 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
         )
     elif dataset.unused and not corpus and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
+        noun = "arrays" if kind_of_data(data, used.get("format")) == ".npz" else "columns"  # type: ignore[arg-type]
         sentences.append(
-            f"the model has the columns {chosen}, and the data has others: {others} "
+            f"the model has the {noun} {chosen}, and the data has others: {others} "
             "(`input=...`, `label=...`)"
         )
     return list(map(Message, sentences))

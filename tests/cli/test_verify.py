@@ -435,3 +435,40 @@ def test_a_file_is_counted_in_bytes(made, asked):
     size = {"read": len(BOOK), "of": len(BOOK)}
     assert asked(folder, path)[1]["covered"]["bytes"] == size
     assert asked(folder, path)[1]["covered"]["files"] == {"read": 1, "of": 1}
+
+
+def test_arrays_that_were_not_read_must_be_accepted(run, asked, tmp_path):
+    arrays = {"inputs": np.array([[1, 2], [2, 1], [3, 3]]), "labels": np.array([0, 1, 0])}
+    path, folder = tmp_path / "d.npz", tmp_path / "m"
+    np.savez(path, **arrays, weights=np.ones(3), truth=np.array([1, 1, 1]))
+    assert run("compile", path, "-o", folder)[0] == 0
+    code, answer = asked(folder, path)
+    assert (code, answer["verified"]["evidence"]) == (1, None)
+    assert answer["failures"] == [
+        "the model has the arrays 'inputs' and 'labels', and the data has others: 'weights', "
+        "'truth' (--input, --label)"
+    ]
+    names = ("--input", "inputs", "--label", "labels")
+    assert answer["verify"].endswith(" ".join(names))
+    assert asked(folder, path, *names)[0] == 0
+    assert asked(folder, path, *names, "--checker")[0] == 0
+    assert asked(folder, path, "--input", "inputs", "--label", "truth")[0] == 1
+    np.savez(path, **arrays)  # nothing else: as it was
+    assert asked(folder, path)[0] == 0 and byheart.load(path).loading == {}
+    pairs = [([1, 2], 0), ([2, 1], 1), ([3, 3], 0)]
+    assert byheart.verify(folder, pairs).holds
+
+
+def test_arrays_of_other_names_are_read(run, asked, tmp_path):
+    path, folder = tmp_path / "d.npz", tmp_path / "m"
+    np.savez(path, x=np.array([[1, 2], [2, 1]]), y=np.array([0, 1]))
+    names = ("--input", "x", "--label", "y")
+    assert run("compile", path, "-o", folder, "--write-data", *names)[0] == 0
+    assert asked(folder, path, *names)[0] == 0
+    assert asked(folder, folder / "data.jsonl")[0] == 0
+    with pytest.raises(byheart.ByheartError, match="input=... and label=... say which"):
+        byheart.load(path)
+    with pytest.raises(byheart.ByheartError, match="several input=... do not apply to arrays"):
+        byheart.load(path, input=["x", "y"], label="y")
+    with pytest.raises(byheart.ByheartError, match="numeric='words' does not apply to arrays"):
+        byheart.load(path, input="x", label="y", numeric="words")
