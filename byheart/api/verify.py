@@ -46,6 +46,7 @@ class Verified(Verification):
     rebuilt    whether compiling the data again gives the same weights; None if that was not asked
     change     what the folder says of the edit that it comes from, with the evidence for it
     reading    the options that the data was read with; None without data
+    reading_notes  what there is to say about how it was read
     covered    how many predictions, files and bytes were read, and of how many
     command    the command that accepts what was left out, if something was
     unchecked  keys of the JSON that only the folder states
@@ -58,6 +59,7 @@ class Verified(Verification):
     rebuilt: bool | None = None
     change: Mapping[str, Any] | None = None
     reading: Mapping[str, Any] | None = None
+    reading_notes: tuple[str, ...] | None = None
     covered: Mapping[str, Any] | None = None
     command: str | None = None
     unchecked: tuple[str, ...] = ()
@@ -72,7 +74,7 @@ class Verified(Verification):
 
     def json(self) -> dict:
         """The answer of `byheart verify --json`."""
-        names = "checker copied runtime verify=command reading covered rebuilt change"
+        names = "checker copied runtime verify=command reading reading_notes covered rebuilt change"
         optional = {name: x for name, x in picked(self, names).items() if x is not None}
         if self.runtime is not None:
             optional["runtime"] = dict(self.runtime) or None
@@ -220,6 +222,7 @@ def verify(
         rebuilt=same,
         change=change,
         reading=reading,
+        reading_notes=None if reading is None or dataset is None else dataset.notes,
         covered=whole,
         command=command,
         unchecked=STATED if dataset is not None else STATED + STATED_OF_DATA,

@@ -12,7 +12,7 @@ from ..claims.card import bit_rows
 from ..machine.tables import number, plural
 from ..machine.words import brief
 from .model import shown, size_rows, timed, verdict
-from .terminal import rows
+from .terminal import notes, rows
 
 
 def view(result: Verified) -> Group:
@@ -35,6 +35,7 @@ def view(result: Verified) -> Group:
         parts.append(Text(_changed(result.change, summary.model.claim.texts)))
     if result.reading is not None:
         parts.append(Text(f"read as {_reading(result)}"))
+        parts += notes(result.reading_notes or ())
     if own.REMARKS:
         sizes = size_rows(summary, stated=True)
     else:

@@ -472,3 +472,41 @@ def test_arrays_of_other_names_are_read(run, asked, tmp_path):
         byheart.load(path, input=["x", "y"], label="y")
     with pytest.raises(byheart.ByheartError, match="numeric='words' does not apply to arrays"):
         byheart.load(path, input="x", label="y", numeric="words")
+
+
+# ---------------------------------------------------------------- what a text may differ in
+
+ENDS, MARGINS = "line ends are read as \\n", "white space around documents is not read"
+
+
+@pytest.mark.parametrize(
+    ("change", "notes"),
+    [
+        (lambda text: text, []),
+        (lambda text: text.rstrip("\n"), []),
+        (lambda text: text.replace("\n", "\r\n"), [ENDS]),
+        (lambda text: text.replace("\n", "\r"), [ENDS]),
+        (lambda text: f"\n\n{text}", [MARGINS]),
+        (lambda text: f"{text} \n\n", [MARGINS]),
+        (lambda text: f"  {text.replace('Two', '  Two')}".replace("\n", "\r\n"), [ENDS, MARGINS]),
+    ],
+)
+def test_line_ends_and_outer_white_space_are_named(made, asked, run, change, notes):
+    folder, path = made("book.txt", BOOK)
+    path.write_bytes(change(BOOK).encode())
+    code, answer = asked(folder, path)
+    assert (code, answer["holds"], answer["reading_notes"]) == (0, True, notes)
+    _, output, _ = run("verify", folder, path)
+    assert [line for line in output.splitlines() if line.startswith("note: ")] == [
+        f"note: {note}." for note in notes
+    ]
+
+
+def test_white_space_that_is_a_token_is_no_margin(made, asked):
+    folder, path = made("book.txt", "ab\n\ncd\n", "--unit", "char")
+    path.write_text(" ab\n\ncd\n")
+    code, answer = asked(folder, path)
+    assert (code, answer["reading_notes"]) == (1, [])
+    path.write_text("\nab\n\ncd\n\n")
+    code, answer = asked(folder, path)
+    assert (code, answer["reading_notes"]) == (0, [MARGINS])

@@ -78,9 +78,11 @@ def text_documents(
     others: list[str] = []
     if raw.path.is_dir():
         rule = "whole" if documents == "auto" else documents
-        contents, others = folder_texts(raw.path, files), folder_files(raw.path, files)[1]
+        stored, others = folder_texts(raw.path, files), folder_files(raw.path, files)[1]
     else:
-        contents = [text.read_text(raw)]
+        stored = [text.decoded(raw)]
+    contents = list(map(text.unix, stored))
+    if not raw.path.is_dir():
         rule = text.document_rule(contents[0]) if documents == "auto" else documents
     if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use `documents='auto'`.")
@@ -94,6 +96,7 @@ def text_documents(
     loading["files"] = files or (FILES if others else None)
     notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
     notes += text.tables(contents)
+    notes += text.normalised(stored, parts, split.get("unit") in text.OF_WORDS)
     read = Documents(
         raw.name,
         ids,
@@ -159,7 +162,7 @@ def folder_files(folder: Path, pattern: str | None = None) -> tuple[list[str], l
 
 
 def folder_texts(folder: Path, pattern: str | None = None) -> list[str]:
-    """The text files of a folder and of the folders in it, in the order of their names."""
+    """The text files of a folder and of those in it, by name, with their own line ends."""
     names, _ = folder_files(folder, pattern)
     if not names:
         raise ByheartError(
@@ -172,7 +175,7 @@ def folder_texts(folder: Path, pattern: str | None = None) -> list[str]:
     contents = []
     for name in names:
         with opened(folder / name, ".txt") as raw:
-            contents.append(text.read_text(raw))
+            contents.append(text.decoded(raw))
     return contents
 
 
