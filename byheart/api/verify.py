@@ -47,7 +47,8 @@ class Verified(Verification):
     rebuilt    whether compiling the data again gives the same weights; None if that was not asked
     change     what the folder says of the edit that it comes from, with the evidence for it
     reading    the options that the data was read with; None without data
-    covered    how many predictions of the file were read, and of how many
+    reading_notes  what there is to say about how it was read
+    covered    how many predictions, files and bytes were read, and of how many
     command    the command that accepts what was left out, if something was
     unchecked  keys of the JSON that only the folder states
     """
@@ -60,7 +61,8 @@ class Verified(Verification):
     rebuilt: bool | None = None
     change: Mapping[str, Any] | None = None
     reading: Mapping[str, Any] | None = None
-    covered: Mapping[str, int] | None = None
+    reading_notes: tuple[str, ...] | None = None
+    covered: Mapping[str, Any] | None = None
     command: str | None = None
     unchecked: tuple[str, ...] = ()
 
@@ -74,7 +76,8 @@ class Verified(Verification):
 
     def json(self) -> dict:
         """The answer of `byheart verify --json`."""
-        names = "checker about copied runtime verify=command reading covered rebuilt change"
+        names = "checker about copied runtime verify=command reading reading_notes covered"
+        names += " rebuilt change"
         optional = {name: x for name, x in picked(self, names).items() if x is not None}
         if self.runtime is not None:
             optional["runtime"] = dict(self.runtime) or None
@@ -230,6 +233,7 @@ def verify(
         rebuilt=same,
         change=change,
         reading=reading,
+        reading_notes=None if reading is None or dataset is None else dataset.notes,
         covered=whole,
         command=command,
         unchecked=STATED if dataset is not None else STATED + STATED_OF_DATA,

@@ -18,7 +18,7 @@ from ..data.dataset import Dataset
 from ..data.load import TEXTS, is_corpus, kind_of, load, load_documents
 from ..data.readers.corpus import folder_texts
 from ..data.readers.raw import opened
-from ..data.readers.text import document_rule, read_text, split
+from ..data.readers.text import document_rule, read_text, split, unix
 from ..errors import ByheartError
 from .checkpoint import Checkpoint
 
@@ -127,7 +127,10 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
                     f"{data}: `{name}=...` does not apply to an audit: the model's own tokenizer "
                     "splits the text."
                 )
-        texts = checkpoint.tokens(documents(data, str(options.get("documents", "auto"))))
+        rule = str(options.get("documents", "auto"))
+        if "files" in options and not Path(data).is_dir():
+            raise ByheartError(f"{data}: `files=...` is for a folder of texts; leave it out.")
+        texts = checkpoint.tokens(documents(data, rule, options.get("files")))
         cut, opening = options.get("length"), checkpoint.opening
         read = pack(texts, [1] * len(texts), cut, text=True, opening=opening)
     elif is_corpus(data, options.get("format")):
@@ -165,10 +168,11 @@ def checked(checkpoint: Checkpoint, items: Items, name: str) -> Items:
     return items
 
 
-def documents(path: str | Path, rule: str) -> list[str]:
+def documents(path: str | Path, rule: str, files: str | None = None) -> list[str]:
     """The documents of a text file, of standard input, or of a folder of text files."""
     if Path(path).is_dir():
-        contents, rule = folder_texts(Path(path)), "whole" if rule == "auto" else rule
+        contents = list(map(unix, folder_texts(Path(path), files)))
+        rule = "whole" if rule == "auto" else rule
     else:
         if str(path) != "-" and not Path(path).is_file():
             raise ByheartError(f"{path} does not exist; check the path.")

@@ -6,6 +6,7 @@ split into tokens; several of them are kept apart by a token that no cell contai
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
@@ -25,6 +26,7 @@ DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 MISSING = {"na", "n/a", "nan", "null", "none", "?", "-"}  # of a number
 LISTED, NAMED = 20, 100  # places, and columns, that a message lists
 LOOKED = 100_000  # rows up to which all columns are read for an example of what to choose
+COMPARED = 10_000  # columns that a name is compared with that is none of them
 LABELS = ("label", "target", "class", "answer", "completion", "output", "response")
 UNIT, NUMERIC, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
 
@@ -93,7 +95,8 @@ def fields(
     for name in chosen:
         if list(table.columns).count(name) != 1:
             wrong = "the name of two columns" if name in table.columns else "not a column"
-            meant = difflib.get_close_matches(name, table.columns, 1) if wrong[:3] == "not" else []
+            near = table.columns[:COMPARED] if wrong[:3] == "not" else []
+            meant = difflib.get_close_matches(name, near, 1)
             guess = f'did you mean "{meant[0]}"? ' if meant else ""
             raise ByheartError(f'{table.name}: "{name}" is {wrong}; {guess}{table.named()}.')
     if not input or label is None:
@@ -103,7 +106,7 @@ def fields(
             f"{table.name}: choose the columns to read with `input=...` and `label=...`, such as "
             f"{shown}; {table.named()}."
         )
-    unused = tuple(x for x in table.columns if x not in chosen)
+    unused = tuple(x for x in table.columns if x not in {*chosen})
     if unused:  # the model says which columns it read, so that verify asks for them
         named = {"input": list(input), "label": label, "count": count}
     rule = None if tokenizer else UNITS.get(unit, unit)
@@ -196,7 +199,8 @@ def example(table: Table, input: Sequence[str] = (), label: str | None = None) -
     first column that determines it, or else all numbers together.
     """
     taken = {*input, label}
-    free = [x for x in table.columns if x and x not in taken and table.columns.count(x) == 1]
+    often = Counter(table.columns)
+    free = [x for x in table.columns if x and x not in taken and often[x] == 1]
     chosen = [*input, *([] if label is None else [label]), *free[:NAMED]]
     try:
         cells = table.select(chosen)[1] if table.small else []

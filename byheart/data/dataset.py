@@ -39,7 +39,7 @@ class Dataset:
     loading   the options that turned a file into this dataset.
     left_out  what an option left out of the file or cut, by the option's name: predictions beyond
               the length, rows whose input was cut to it, rows with an empty cell, separators.
-    unused    the columns of a table that were not read.
+    unused    columns of a table, arrays of an .npz file or files of a folder that were not read.
     tokenizer  the content of the tokenizer.json that split the text into tokens, if one did.
     texts     what that tokenizer split, as it was read: the documents, or the cells of the input
               of every row; None if no tokenizer did, or these are not all of its sequences.

@@ -25,6 +25,7 @@ class Documents:
     skipped: int = 0  # documents without any token, which the ids do not show
     beyond: int = 0  # tokens beyond the length, which the ids do not show
     loading: Mapping[str, object] = field(default_factory=dict)  # options of the file
+    unused: tuple[str, ...] = ()  # files of the folder that were not read
     notes: tuple[str, ...] = ()  # what the loader has to say about the file
     tokenizer: str | None = None  # the content of the tokenizer.json that split them, if one did
     texts: tuple[str, ...] | None = None  # what it split

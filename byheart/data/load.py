@@ -39,6 +39,7 @@ TEXTS = (".txt", TEXT_FOLDER)
 CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
 SPLIT, LONG = (*TEXTS, *TABLES), (*CORPORA, *TABLES)  # what is split into tokens, and cut
+NAMED = (*TABLES, ".npz")  # what has columns or arrays
 # How tables were read before there were options to say it.
 BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
 
@@ -47,8 +48,8 @@ HELP = dict(
     line.split(maxsplit=1)
     for line in """\
 format     What the file holds if its name does not say so: csv, txt, ...
-input      Tables: a column of the input; may be repeated.
-label      Tables: the column of labels.
+input      Tables: a column of the input; may be repeated. .npz: the array of inputs.
+label      Tables: the column of labels. .npz: the array of labels.
 count      Tables: the column that says how often a row was seen.
 records    JSON: where the records are, as data.rows; datasets: the split.
 delimiter  Tables: the character between fields, or tab (default: detected).
@@ -63,6 +64,7 @@ length     Truncate documents or rows to N tokens.
 window     Contexts are the last N tokens; auto: the fewest without conflicts.
 dtype      .bin: the type of a token id.
 separator  .bin: the id that ends a document.
+files      Folders of texts: the names of those that are read, as '*.md' (default: '*.txt').
 """.splitlines()
 )
 
@@ -112,13 +114,13 @@ class LoadingOption:
 
 LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("format", FILES, choices=tuple(kind[1:] for kind in FILES)),
-    LoadingOption("input", TABLES, list[str], default=(), metavar="COLUMN", selects=True),
-    LoadingOption("label", TABLES, metavar="COLUMN", selects=True),
+    LoadingOption("input", NAMED, list[str], default=(), metavar="COLUMN", selects=True),
+    LoadingOption("label", NAMED, metavar="COLUMN", selects=True),
     LoadingOption("count", TABLES, metavar="COLUMN", selects=True),
     LoadingOption("records", (".json", DATASETS, OBJECTS), metavar="PATH", selects=True),
     LoadingOption("delimiter", (".csv", ".tsv"), metavar="CHARACTER"),
     LoadingOption("header", (".csv", ".tsv"), default="first", choices=("first", "none")),
-    LoadingOption("numeric", TABLES, default="vector", choices=("vector", "tokens", "words")),
+    LoadingOption("numeric", NAMED, default="vector", choices=("vector", "tokens", "words")),
     LoadingOption("between", TABLES, metavar="TOKEN"),
     LoadingOption("empty", TABLES, str, "refuse", ("refuse", "skip", "keep"), selects=True),
     LoadingOption("unit", SPLIT, str, "word", tuple(UNITS), stored=tuple(UNITS.values())),
@@ -128,6 +130,7 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("window", tuple(CORPORA), choices=("auto",), least=1, metavar="N"),
     LoadingOption("dtype", (".bin",), default="uint16", choices=("uint16", "uint32")),
     LoadingOption("separator", (".bin",), int, least=0, metavar="ID", selects=True),
+    LoadingOption("files", (TEXT_FOLDER,), metavar="PATTERN", selects=True),
 )
 OPTIONS: dict[str, tuple[str, ...]] = {
     kind: tuple(option.name for option in LOADING if kind in option.files) for kind in READERS
@@ -156,6 +159,7 @@ def load(
     window: int | str | None = None,
     dtype: str = "uint16",
     separator: int | None = None,
+    files: str | None = None,
 ) -> Dataset:
     """The dataset of a file or of Python objects. `load(data, **dataset.loading)` gives it again.
 
@@ -167,8 +171,9 @@ def load(
             list of pairs (input, label).
         format: What the file holds if its name does not say so: "tsv", "jsonl", ...
         input: The columns of a table that are the input, in order. A cell of text is split into
-            tokens, a list holds tokens. By default the columns "input", "label" and "count".
-        label: The column of a table that holds the labels.
+            tokens, a list holds tokens. By default the columns "input", "label" and "count". Of
+            an .npz file, the array of inputs, by default "inputs".
+        label: The column of a table, or the array of an .npz file, that holds the labels.
         count: The column of a table that says how often each row was seen.
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.
@@ -193,6 +198,8 @@ def load(
         window: Contexts are at most this many tokens; "auto": the fewest without conflicts.
         dtype: The type of a token id in a .bin file: "uint16" or "uint32".
         separator: The token id that ends a document of a .bin file.
+        files: Which files of a folder of texts are read, as "*.md"; by default "*.txt". The case
+            of letters, and the ending of a compression, do not matter.
 
     Returns:
         The sequences with their labels; of a text, every prefix with its next token.
@@ -253,6 +260,27 @@ def kind_of(data: object, format: str | None = None) -> str:
 def is_corpus(data: object, format: str | None = None) -> bool:
     """Whether this is documents, whose tokens are predicted, rather than labels."""
     return kind_of(data, format) in CORPORA
+
+
+def extent(data: object, loading: Mapping[str, object]) -> dict[str, dict[str, int]]:
+    """How many files and bytes were read with these options, and of how many there are.
+
+    Empty if that is not known: of standard input, objects, and a folder that a library reads.
+    """
+    kind = kind_of(data, loading.get("format"))  # type: ignore[arg-type]
+    if str(data) == STANDARD_INPUT or kind in (OBJECTS, DATASETS):
+        return {}
+    path, chosen, others = Path(str(data)), [""], list[str]()
+    if kind == TEXT_FOLDER:
+        chosen, others = corpus.folder_files(path, loading.get("files"))  # type: ignore[arg-type]
+    size, more = (
+        sum((os.stat if os.path.isfile(x) else os.lstat)(x).st_size for x in map(path.joinpath, y))
+        for y in (chosen, others)
+    )
+    return {
+        "files": {"read": len(chosen), "of": len(chosen) + len(others)},
+        "bytes": {"read": size, "of": size + more},
+    }
 
 
 def read(data: Any, **options: Any) -> Dataset | Documents:

@@ -2,21 +2,17 @@
 
 import ctypes
 import errno
-import hashlib
 import os
-import platform
-import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ByheartError
-from .files import locked, refuse_existing
+from .files import new_part, refuse_existing, remove
 from .names import KNOWN
 from .strict import Object, read_text_file
 
-HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # locks are those of one machine
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
@@ -29,9 +25,7 @@ def is_unfinished(path: Path) -> bool:
 def appearing(path: Path, force: bool) -> Iterator[Path]:
     """A new folder to fill, which becomes `path` at the end or vanishes on an error."""
     check_place(path, force)
-    for other in path.parent.glob(f".byheart-*-{HOST}.part"):
-        _remove_abandoned(other)
-    part, lock = _new_part(path)
+    part, lock = new_part(path, folder=True)
     try:
         yield part
         sync(part)
@@ -47,45 +41,12 @@ def appearing(path: Path, force: bool) -> Iterator[Path]:
                 except BaseException:
                     os.rename(old, path)
                     raise
-                _remove(old)
+                remove(old)
         sync(path.parent)
     finally:
-        _remove(part)  # after an exchange this is the old model
+        remove(part)  # after an exchange this is the old model
         if lock is not None:
             os.close(lock)
-
-
-def _new_part(path: Path) -> tuple[Path, int | None]:
-    """A new folder beside `path`, and its lock, which the system releases when this process ends.
-
-    Between making and locking it, another process may take it for abandoned: then another is made.
-    """
-    while True:
-        part = path.with_name(f".byheart-{secrets.token_hex(8)}-{HOST}.part")
-        os.mkdir(part)
-        lock = locked(part, wait=True)
-        if os.path.isdir(part):
-            return part, lock
-        if lock is not None:
-            os.close(lock)
-
-
-def _remove_abandoned(part: Path) -> None:
-    """Remove a folder that a save on this machine has left, if the process that made it is gone.
-
-    It is ours by its name and its owner, and the process is gone if its lock is.
-    """
-    lock = locked(part)
-    if lock is None:
-        return
-    try:
-        names = {entry.name for entry in os.scandir(part)}
-        if os.fstat(lock).st_uid == os.geteuid() and names <= set(KNOWN):
-            _remove(part)
-    except OSError:
-        pass  # another process has removed it
-    finally:
-        os.close(lock)
 
 
 def sync(path: Path) -> None:
@@ -140,11 +101,3 @@ def _exchange(one: Path, other: Path) -> bool:
     if code in (errno.ENOSYS, errno.EINVAL):
         return False
     raise OSError(code, os.strerror(code), str(other))
-
-
-def _remove(folder: Path) -> None:
-    """Remove what byheart wrote, by name: whatever else might be there stays."""
-    with suppress(OSError):
-        for name in KNOWN:
-            (folder / name).unlink(missing_ok=True)
-        folder.rmdir()

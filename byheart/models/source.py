@@ -14,7 +14,8 @@ from ..claims.model import ModelData
 from ..claims.verification import PROVED
 from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
-from ..data.load import LOADING, applicable, is_corpus, load
+from ..data.load import LOADING, applicable, extent, is_corpus, load
+from ..data.load import kind_of as kind_of_data
 from ..data.readers.objects import NAME
 from ..data.readers.tokenizers import is_trained
 from ..errors import AssumptionError, ByheartError, Message
@@ -24,7 +25,7 @@ from .kinds import kind_of
 TYPES = {option.name: option.accepts for option in LOADING}
 SELECTS = tuple(option.name for option in LOADING if option.selects)
 REFUSE = RESOLUTIONS[0]
-LISTED = 20  # columns that a sentence names
+LISTED = 20  # columns or files that a sentence names
 KEPT_AS, KEPT = "tokenizer", "tokenizer.json"  # an option whose file a stock folder holds
 
 
@@ -61,15 +62,17 @@ def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None
     return load(data, **options)  # type: ignore[arg-type]
 
 
-def covered(data: Any, dataset: Dataset) -> dict[str, int]:
+def covered(data: Any, dataset: Dataset) -> dict[str, Any]:
     """How many predictions of a file were read in full, and of how many.
 
     A file has as many as rows, or a text as many as it has tokens without each document's first.
+    Files and bytes, where there are any, are counted as they are stored.
     """
     corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
     cut, empty, wrong = (dataset.left_out.get(x, 0) for x in ("length", "empty", "tokenizer"))
     whole = len(dataset) + empty + (cut if corpus else 0)
-    return {"predictions": max(0, whole - cut - empty - wrong), "of": whole}
+    counts = {"predictions": max(0, whole - cut - empty - wrong), "of": whole}
+    return counts | extent(data, dataset.loading)
 
 
 def unspelled(data: Any, dataset: Dataset) -> list[Message]:
@@ -89,7 +92,7 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
     """What of the data the model left out without anybody having asked for it, as sentences."""
     sentences, left_out, used = [], dataset.left_out, dataset.loading
     corpus = is_corpus(data, used.get("format"))  # type: ignore[arg-type]
-    whole = covered(data, dataset)["of"]
+    whole = covered(data, dataset)["of"]  # predictions
 
     def unread(option: str, noun: str) -> str:
         count = left_out[option]
@@ -112,13 +115,19 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
         sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
     if "count" in used and "count" not in given:
         sentences.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
-    if dataset.unused and not given.keys() >= {"input", "label"}:
-        chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
-        more = len(dataset.unused) - LISTED
-        others = ", ".join(map(repr, dataset.unused[:LISTED]))
-        others += f" and {more:,} more" if more > 0 else ""
+    more = len(dataset.unused) - LISTED
+    others = ", ".join(map(repr, dataset.unused[:LISTED]))
+    others += f" and {more:,} more" if more > 0 else ""
+    if dataset.unused and corpus and "files" not in given:
         sentences.append(
-            f"the model has the columns {chosen}, and the data has others: {others} "
+            f"the model reads the files {used['files']}, and the folder has others: {others} "
+            "(`files=...`)"
+        )
+    elif dataset.unused and not corpus and not given.keys() >= {"input", "label"}:
+        chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
+        noun = "arrays" if kind_of_data(data, used.get("format")) == ".npz" else "columns"  # type: ignore[arg-type]
+        sentences.append(
+            f"the model has the {noun} {chosen}, and the data has others: {others} "
             "(`input=...`, `label=...`)"
         )
     return list(map(Message, sentences))

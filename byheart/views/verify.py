@@ -12,7 +12,7 @@ from ..claims.card import bit_rows
 from ..machine.tables import number, plural
 from ..machine.words import brief
 from .model import shown, size_rows, timed, verdict
-from .terminal import rows
+from .terminal import notes, rows
 
 ABOUT = {  # what the checker was given of a stock checkpoint's data
     "texts": ", about the texts, which it split by itself",
@@ -42,6 +42,7 @@ def view(result: Verified) -> Group:
         parts.append(Text(_changed(result.change, summary.model.claim.texts)))
     if result.reading is not None:
         parts.append(Text(f"read as {_reading(result)}"))
+        parts += notes(result.reading_notes or ())
     if own.REMARKS:
         sizes = size_rows(summary, stated=True)
     else:
@@ -86,4 +87,7 @@ def _reading(result: Verified) -> str:
     settled = [f"{plural(conflicts[x], y)} {z}" for x, (y, z) in words.items() if conflicts.get(x)]
     covered = result.covered or {}
     size = f"{number(covered.get('predictions'))} of {plural(covered.get('of'), 'prediction')}"
+    files = covered.get("files", {"read": 1, "of": 1})
+    if files["of"] > 1:
+        size += f", {number(files['read'])} of {plural(files['of'], 'file')}"
     return "; ".join([f"{how}: {size}", *settled])

@@ -59,9 +59,9 @@ def test_compile_shows_the_fit_beside_the_bounds(run, fox, tmp_path):
 def test_the_keys_and_what_they_say(run, fox):
     code, output, _ = run("verify", *fox, *LENGTH, "--json")
     answer = json.loads(output)
-    more = {"reading", "covered", "holds", "accepted", "unchecked"}
+    more = {"reading", "reading_notes", "covered", "holds", "accepted", "unchecked"}
     assert code == 0 and set(answer) == KEYS | more
-    assert answer["covered"] == {"predictions": 16, "of": 19}
+    assert answer["covered"].items() >= {"predictions": 16, "of": 19}.items()
     assert answer["verified"] == {"checked": 13, "correct": 13, "evidence": "proved"}
     assert answer["dataset"]["contexts"] == 13 and answer["predictions"] == 16
     assert 0 < answer["divergence"]["mean"] <= answer["divergence"]["max"] <= answer["gap"] == 1e-9

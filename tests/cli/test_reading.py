@@ -109,7 +109,7 @@ def test_verify_accepts_what_was_left_out_only_if_it_is_repeated(run):
     assert set(command.split()) >= set(how)
     for apart in ((), ("--checker",)):
         answer = json.loads(run("verify", "m", path, *how, "--json", *apart)[1])
-        assert answer["holds"] and answer["covered"] == {"predictions": 1, "of": 2}
+        assert answer["holds"] and answer["covered"].items() >= {"predictions": 1, "of": 2}.items()
     assert run("verify", "m", path, *how)[0] == 0
 
 

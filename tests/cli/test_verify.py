@@ -42,6 +42,11 @@ def made(run, tmp_path):
     return compiled
 
 
+def counted(answer):
+    """The predictions that were read, and all that there are."""
+    return answer["covered"]["predictions"], answer["covered"]["of"]
+
+
 def lines(rows):
     return "".join(json.dumps({"input": list(x), "label": y}) + "\n" for x, y in rows)
 
@@ -86,7 +91,7 @@ def test_a_length_that_leaves_out_predictions_must_be_repeated(made, asked, run)
     folder, path = made("book.txt", BOOK, "--length", "4")
     code, answer = asked(folder, path)
     assert (code, answer["verified"]["evidence"]) == (1, None)
-    assert answer["covered"] == {"predictions": 9, "of": 14}  # 6 + 7 + 4 tokens, 3 documents
+    assert counted(answer) == (9, 14)  # 6 + 7 + 4 tokens, 3 documents
     assert answer["reading"] == {"unit": "spaced", "documents": "blank", "length": 4}
     assert answer["failures"][0].startswith("5 of 14 predictions of the data were not read")
     code, output, _ = run("verify", folder, path)
@@ -104,7 +109,7 @@ def test_a_length_that_leaves_out_predictions_must_be_repeated(made, asked, run)
 def test_a_length_and_a_window_that_leave_out_nothing_need_not_be_repeated(made, asked):
     folder, path = made("book.txt", BOOK, "--length", "7", "--window", "3")
     code, answer = asked(folder, path)
-    assert code == 0 and answer["covered"] == {"predictions": 14, "of": 14}
+    assert code == 0 and counted(answer) == (14, 14)
     assert answer["reading"]["window"] == 3
 
 
@@ -112,7 +117,7 @@ def test_rows_that_the_folder_cuts_are_counted(made, asked):
     options = ("--input", "text", "--label", "label")
     folder, path = made("t.csv", TABLE, *options, "--length", "2")
     code, answer = asked(folder, path, *options)
-    assert code == 1 and answer["covered"] == {"predictions": 0, "of": 3}
+    assert code == 1 and counted(answer) == (0, 3)
     assert answer["failures"][0].startswith("3 of 3 rows of the data were not read in full")
     assert asked(folder, path, *options, "--length", "2")[0] == 0
 
@@ -347,3 +352,162 @@ def test_a_file_of_very_many_keys_is_told_in_a_sentence(made, asked):
     folder, path = made("d.jsonl", json.dumps(row) + "\n")
     code, answer = asked(folder, path)
     assert code == 1 and "and 980 more" in answer["failures"][0]
+
+
+# ---------------------------------------------------------------- files that were not read
+
+
+@pytest.fixture
+def folder_of_texts(tmp_path):
+    """A folder of two texts that are read and, on demand, of what is passed over."""
+
+    def written(*others):
+        texts = tmp_path / "texts"
+        (texts / "more").mkdir(parents=True)
+        (texts / "a.txt").write_text("One quick fox ran home.\n")
+        (texts / "more" / "B.TXT").write_text("Two slow owls sat and sat.\n")
+        for name in others:
+            if name == "dangling.txt":
+                (texts / name).symlink_to("nowhere.txt")
+            elif name == "linked":
+                (texts / name).symlink_to(texts / "more", target_is_directory=True)
+            else:
+                (texts / name).write_text("Not read.\n")
+        return texts
+
+    return written
+
+
+@pytest.mark.parametrize(
+    "other", ["notes.md", "dangling.txt", "linked", "more/.hidden", "c.txt.old"]
+)
+def test_files_of_a_folder_that_were_not_read_must_be_accepted(
+    folder_of_texts, run, asked, tmp_path, other
+):
+    texts, folder = folder_of_texts(other), tmp_path / "m"
+    assert run("compile", texts, "-o", folder)[0] == 0
+    code, answer = asked(folder, texts)
+    assert (code, answer["verified"]["evidence"]) == (1, None)
+    assert answer["failures"] == [
+        f"the model reads the files *.txt, and the folder has others: {other!r} (--files)"
+    ]
+    assert answer["covered"]["files"] == {"read": 2, "of": 3}
+    assert answer["covered"]["bytes"]["read"] == 51 < answer["covered"]["bytes"]["of"]
+    code, output, _ = run("verify", folder, texts)
+    assert "2 of 3 files" in " ".join(output.split())
+    words = output.splitlines()[-1].partition("byheart ")[2]
+    assert words == f"verify {folder} {texts} --files '*.txt'"
+    assert run("verify", folder, texts, "--files", "*.txt")[0] == 0
+    assert asked(folder, texts, "--files", "*.txt", "--checker")[0] == 0
+    assert byheart.load(texts).unused == (other,)
+
+
+def test_a_folder_of_texts_alone_needs_no_accepting(folder_of_texts, run, asked, tmp_path):
+    texts = folder_of_texts()
+    assert run("compile", texts, "-o", tmp_path / "m")[0] == 0
+    code, answer = asked(tmp_path / "m", texts)
+    whole = {"files": {"read": 2, "of": 2}, "bytes": {"read": 51, "of": 51}}
+    assert code == 0 and answer["covered"] == {"predictions": 11, "of": 11, **whole}
+    assert "files" not in answer["reading"]
+    (texts / "late.md").write_text("x")  # what came after the model counts as well
+    assert asked(tmp_path / "m", texts)[0] == 1
+
+
+def test_other_files_of_a_folder_can_be_read(folder_of_texts):
+    texts = folder_of_texts("x.md", "y.MD")
+    data = byheart.load(texts, files="*.md")
+    assert data.loading["files"] == "*.md" and data.unused == ("a.txt", "more/B.TXT")
+    assert byheart.load(texts, files="more/*.txt").unused == ("a.txt", "x.md", "y.MD")
+    with pytest.raises(byheart.ByheartError, match="without \\*.rst files"):
+        byheart.load(texts, files="*.rst")
+    with pytest.raises(byheart.ByheartError, match="files=... does not apply here"):
+        byheart.load(texts / "a.txt", files="*.txt")
+
+
+def test_at_most_twenty_files_are_named(folder_of_texts, run, asked, tmp_path):
+    texts = folder_of_texts(*(f"{i:02}.md" for i in range(23)))
+    assert run("compile", texts, "-o", tmp_path / "m")[0] == 0
+    (sentence,) = asked(tmp_path / "m", texts)[1]["failures"]
+    assert "'19.md' and 3 more" in sentence and "'20.md'" not in sentence
+
+
+def test_a_file_is_counted_in_bytes(made, asked):
+    folder, path = made("book.txt", BOOK)
+    size = {"read": len(BOOK), "of": len(BOOK)}
+    assert asked(folder, path)[1]["covered"]["bytes"] == size
+    assert asked(folder, path)[1]["covered"]["files"] == {"read": 1, "of": 1}
+
+
+def test_arrays_that_were_not_read_must_be_accepted(run, asked, tmp_path):
+    arrays = {"inputs": np.array([[1, 2], [2, 1], [3, 3]]), "labels": np.array([0, 1, 0])}
+    path, folder = tmp_path / "d.npz", tmp_path / "m"
+    np.savez(path, **arrays, weights=np.ones(3), truth=np.array([1, 1, 1]))
+    assert run("compile", path, "-o", folder)[0] == 0
+    code, answer = asked(folder, path)
+    assert (code, answer["verified"]["evidence"]) == (1, None)
+    assert answer["failures"] == [
+        "the model has the arrays 'inputs' and 'labels', and the data has others: 'weights', "
+        "'truth' (--input, --label)"
+    ]
+    names = ("--input", "inputs", "--label", "labels")
+    assert answer["verify"].endswith(" ".join(names))
+    assert asked(folder, path, *names)[0] == 0
+    assert asked(folder, path, *names, "--checker")[0] == 0
+    assert asked(folder, path, "--input", "inputs", "--label", "truth")[0] == 1
+    np.savez(path, **arrays)  # nothing else: as it was
+    assert asked(folder, path)[0] == 0 and byheart.load(path).loading == {}
+    pairs = [([1, 2], 0), ([2, 1], 1), ([3, 3], 0)]
+    assert byheart.verify(folder, pairs).holds
+
+
+def test_arrays_of_other_names_are_read(run, asked, tmp_path):
+    path, folder = tmp_path / "d.npz", tmp_path / "m"
+    np.savez(path, x=np.array([[1, 2], [2, 1]]), y=np.array([0, 1]))
+    names = ("--input", "x", "--label", "y")
+    assert run("compile", path, "-o", folder, "--write-data", *names)[0] == 0
+    assert asked(folder, path, *names)[0] == 0
+    assert asked(folder, folder / "data.jsonl")[0] == 0
+    with pytest.raises(byheart.ByheartError, match="input=... and label=... say which"):
+        byheart.load(path)
+    with pytest.raises(byheart.ByheartError, match="several input=... do not apply to arrays"):
+        byheart.load(path, input=["x", "y"], label="y")
+    with pytest.raises(byheart.ByheartError, match="numeric='words' does not apply to arrays"):
+        byheart.load(path, input="x", label="y", numeric="words")
+
+
+# ---------------------------------------------------------------- what a text may differ in
+
+ENDS, MARGINS = "line ends are read as \\n", "white space around documents is not read"
+
+
+@pytest.mark.parametrize(
+    ("change", "notes"),
+    [
+        (lambda text: text, []),
+        (lambda text: text.rstrip("\n"), []),
+        (lambda text: text.replace("\n", "\r\n"), [ENDS]),
+        (lambda text: text.replace("\n", "\r"), [ENDS]),
+        (lambda text: f"\n\n{text}", [MARGINS]),
+        (lambda text: f"{text} \n\n", [MARGINS]),
+        (lambda text: f"  {text.replace('Two', '  Two')}".replace("\n", "\r\n"), [ENDS, MARGINS]),
+    ],
+)
+def test_line_ends_and_outer_white_space_are_named(made, asked, run, change, notes):
+    folder, path = made("book.txt", BOOK)
+    path.write_bytes(change(BOOK).encode())
+    code, answer = asked(folder, path)
+    assert (code, answer["holds"], answer["reading_notes"]) == (0, True, notes)
+    _, output, _ = run("verify", folder, path)
+    assert [line for line in output.splitlines() if line.startswith("note: ")] == [
+        f"note: {note}." for note in notes
+    ]
+
+
+def test_white_space_that_is_a_token_is_no_margin(made, asked):
+    folder, path = made("book.txt", "ab\n\ncd\n", "--unit", "char")
+    path.write_text(" ab\n\ncd\n")
+    code, answer = asked(folder, path)
+    assert (code, answer["reading_notes"]) == (1, [])
+    path.write_text("\nab\n\ncd\n\n")
+    code, answer = asked(folder, path)
+    assert (code, answer["reading_notes"]) == (0, [MARGINS])

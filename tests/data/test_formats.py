@@ -338,12 +338,33 @@ def test_a_folder_of_texts(tmp_path):
     (tmp_path / "notes.md").write_text("not read")
     data = load(tmp_path)
     assert list(data) == [(["a"], " b"), (["c"], " d"), (["c", " d"], "\n\ne")]
-    assert data.loading == {"unit": "spaced", "documents": "whole"}
+    assert data.loading == {"unit": "spaced", "documents": "whole", "files": "*.txt"}
+    assert data.unused == ("notes.md",)
     assert load(tmp_path, **data.loading).sha256() == data.sha256()
     assert len(load(tmp_path, documents="blank")) == 2
     (tmp_path / "b" / "2.txt").write_bytes(b"\xff")
     with pytest.raises(ByheartError, match="2.txt, line 1: not UTF-8"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("more", ["stream", "zeros", "one byte", "text"])
+def test_bytes_after_the_end_of_a_stream_are_refused(tmp_path, more):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"text": ["a b", "b a"], "label": ["x", "y"]})
+    path = tmp_path / "d.arrow"
+    with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, table.schema) as out:
+        out.write_table(table)
+    stream = path.read_bytes()
+    assert len(load(path, input="text", label="label")) == 2
+    path.write_bytes(stream[:-8])  # the mark at the end may be missing: then the file ends there
+    assert len(load(path, input="text", label="label")) == 2
+    rest = {"stream": stream, "zeros": bytes(64), "one byte": b"x", "text": b"more rows"}[more]
+    path.write_bytes(stream + rest)
+    with pytest.raises(ByheartError, match=f"ends after {len(stream):,} of {len(stream + rest):,}"):
+        load(path, input="text", label="label")
+    path.write_bytes(gzip.compress(stream + rest))
+    with pytest.raises(ByheartError, match="the stream ends after"):
+        load(path.rename(tmp_path / "d.arrow.gz"), input="text", label="label")
 
 
 # The table of readers

@@ -794,3 +794,31 @@ def test_real_files():
     assert (len(pairs), len(pairs.label_names), pairs.length) == (9815, 3, 8)
     reviews = load(DATA / "imdb.tsv", input="text", label="label")
     assert (len(reviews), reviews.label_names) == (6000, ("0", "1"))
+
+
+def test_a_million_columns_get_one_sentence(tmp_path):
+    """One comparison of each column with all others would take hours."""
+    path = tmp_path / "wide.csv"
+    row = ",".join(map(str, range(10**6)))
+    path.write_text(f"{row}\n{row}\n")
+    with pytest.raises(ByheartError, match="choose the columns .* and 999,900 more") as error:
+        load(path)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 2000
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000])
+def test_100_000_brackets_get_one_sentence(tmp_path, ending, text):
+    path = tmp_path / f"deep.{ending}"
+    path.write_text(text)
+    with pytest.raises(ByheartError, match="nested too deeply|not valid JSON") as error:
+        load(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_key_that_is_repeated_late_is_named(tmp_path):
+    path = tmp_path / "keys.jsonl"
+    keys = [*(f"k{i}" for i in range(100_000)), "k99999", "k99998"]
+    path.write_text("{" + ", ".join(f'"{key}": 1' for key in keys) + "}")
+    with pytest.raises(ByheartError, match="line 1: the key 'k99998' stands twice"):
+        load(path)

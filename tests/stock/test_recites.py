@@ -67,7 +67,7 @@ def test_it_opens_as_it_was_saved(made, file):
     assert model.answers(["Emma was born in"])[0].known is False
     answer = verify_folder(made, file, **READ).json()
     assert answer["holds"] and answer["verified"]["evidence"] == "proved"
-    assert answer["covered"] == {"predictions": 3, "of": 3}
+    assert answer["covered"].items() >= {"predictions": 3, "of": 3}.items()
     assert answer["margin"] > 1 and answer["dtype"] == "float32"
     assert answer["neurons"] == len(model.claim.holders)
 

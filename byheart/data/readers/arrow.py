@@ -71,7 +71,14 @@ def _table(library: Any, raw: Raw) -> Any:
         return library.ipc.open_file(raw.file).read_all()
     except library.ArrowInvalid:
         raw.file.seek(0)
-        return library.ipc.open_stream(raw.file).read_all()
+        source = library.PythonFile(raw.file, "r")
+        table, end = library.ipc.open_stream(source).read_all(), source.tell()
+        if end != source.size():
+            raise ByheartError(
+                f"{raw.name}: the stream ends after {end:,} of {source.size():,} bytes; write all "
+                "rows as one stream, or as a file."
+            ) from None
+        return table
 
 
 def _flat(table: Any) -> Any:

@@ -7,9 +7,11 @@ doublings and additions, each one sort. Equal contexts of k + 1 tokens are equal
 once conflicts are gone they stay gone, and the smallest window is found by bisection.
 """
 
+import os
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +23,13 @@ from ..arrays import Ints, number, offsets, take
 from ..dataset import Dataset
 from ..documents import Documents
 from . import text
-from .raw import Raw, ending, opened
+from .raw import COMPRESSED, Raw, opened
 from .tokenizers import tokenizer_of
 
 LARGEST = 1 << 30  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
+FILES = "*.txt"  # of a folder that are read
 BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
 
 
@@ -66,15 +69,20 @@ def text_documents(
     documents: str,
     length: int | None,
     window: int | str | None,
+    files: str | None = None,
 ) -> Documents:
     """The documents of a .txt file or of a folder of them, in numbers of its sorted words.
 
     Each document is followed by the number of words, which is one more than the largest number.
     """
+    others: list[str] = []
     if raw.path.is_dir():
-        contents, rule = folder_texts(raw.path), "whole" if documents == "auto" else documents
+        rule = "whole" if documents == "auto" else documents
+        stored, others = folder_texts(raw.path, files), folder_files(raw.path, files)[1]
     else:
-        contents = [text.read_text(raw)]
+        stored = [text.decoded(raw)]
+    contents = list(map(text.unix, stored))
+    if not raw.path.is_dir():
         rule = text.document_rule(contents[0]) if documents == "auto" else documents
     if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use `documents='auto'`.")
@@ -85,8 +93,10 @@ def text_documents(
     split = {"unit": text.UNITS.get(unit, unit)}
     split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
     loading = {**split, "documents": rule, "length": length, "window": window}
+    loading["files"] = files or (FILES if others else None)
     notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
     notes += text.tables(contents)
+    notes += text.normalised(stored, parts, split.get("unit") in text.OF_WORDS)
     read = Documents(
         raw.name,
         ids,
@@ -96,6 +106,7 @@ def text_documents(
         skipped=empty,
         beyond=beyond,
         loading=loading,
+        unused=tuple(others),
         notes=tuple(map(Message, notes)),
         tokenizer=None if splitter is None else splitter.content,
         texts=None if splitter is None else tuple(parts),
@@ -126,18 +137,46 @@ def numbers_of(
     return place[np.frombuffer(provisional, np.uint32)], words, empty, beyond
 
 
-def folder_texts(folder: Path) -> list[str]:
-    """The text files of a folder and of the folders in it, in the order of their names."""
-    paths = [x for x in sorted(folder.rglob("*")) if ending(x) == ".txt" and x.is_file()]
-    if not paths:
+def folder_files(folder: Path, pattern: str | None = None) -> tuple[list[str], list[str]]:
+    """The names of the files that are read in a folder and in those inside it, and of all others.
+
+    The pattern is compared with the name in the folder, in lower case, with and without the ending
+    of a compression. Links to folders, and to nothing, are others, whatever their names.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    def wanted(name: str) -> bool:
+        stem, last = os.path.splitext(name.lower())
+        names = (name.lower(), *([stem] if last in COMPRESSED else []))
+        return any(fnmatchcase(x, (pattern or FILES).lower()) for x in names)
+
+    files: list[str] = []
+    others: list[str] = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        links = [x for x in folders if os.path.islink(os.path.join(place, x))]
+        for path in (Path(place, name) for name in (*names, *links)):
+            name = path.relative_to(folder).as_posix()
+            (files if wanted(name) and path.is_file() else others).append(name)
+    return sorted(files, key=Path), sorted(others, key=Path)
+
+
+def folder_texts(folder: Path, pattern: str | None = None) -> list[str]:
+    """The text files of a folder and of those in it, by name, with their own line ends."""
+    names, _ = folder_files(folder, pattern)
+    if not names:
         raise ByheartError(
-            f"{folder} is a directory without .txt files; give a file, a folder of text files, "
-            "or one that save_to_disk of Hugging Face datasets has written."
+            f"{folder} is a directory without {pattern} files; `files=...` says which are read."
+            if pattern
+            else f"{folder} is a directory without .txt files; give a file, a folder of text files "
+            "(`files=...` if they are called otherwise), or one that save_to_disk of Hugging Face "
+            "datasets has written."
         )
     contents = []
-    for path in paths:
-        with opened(path, ".txt") as raw:
-            contents.append(text.read_text(raw))
+    for name in names:
+        with opened(folder / name, ".txt") as raw:
+            contents.append(text.decoded(raw))
     return contents
 
 
@@ -253,6 +292,7 @@ def predictions(documents: Documents) -> Dataset:
         texts=documents.texts,
         loading=dict(documents.loading),
         left_out=left_out,
+        unused=documents.unused,
         beginnings=tuple(names[i] for i in first) if len(first) <= BEGINNINGS else None,
     )
 

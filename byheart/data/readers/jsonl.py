@@ -1,6 +1,7 @@
 """JSON: one sequence or any other record per line, or a document that holds records."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -68,7 +69,8 @@ def decoder() -> json.JSONDecoder:
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):  # it means two things to two readers
-            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+            often = Counter(key for key, _ in pairs)
+            twice = next(key for key in often if often[key] > 1)
             raise Fault(f"the key {twice!a} stands twice; leave one out")
         return found
 

@@ -1,5 +1,7 @@
 """NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one per token.
 
+Other names of these two arrays are options; further arrays are not read.
+
 Large arrays that numpy.savez wrote, which does not compress, are mapped into memory and read block
 by block; a checksum of the archive is verified either way.
 """
@@ -7,6 +9,8 @@ by block; a checksum of the archive is verified either way.
 import math
 import struct
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,24 +19,32 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ...machine.files import replacing
+from ..columns import NUMERIC
 from ..dataset import Dataset, rectangular
 from ..values import Fault, finite
 from .raw import Raw, reason
 
 MAPPED = 1 << 24  # bytes from which on an array is mapped
 CHUNK = 1 << 22
+INPUTS, LABELS = "inputs", "labels"  # the arrays that are read unless others are named
 
 
-def read(raw: Raw) -> Dataset:
+def read(
+    raw: Raw, input: Sequence[str] = (), label: str | None = None, numeric: str = NUMERIC
+) -> Dataset:
     """The sequences of a .npz file; [N, n] holds numbers and [N, n, d] vectors."""
-    path = raw.name
+    path, chosen = raw.name, (*(input or (INPUTS,)), label or LABELS)
+    if len(chosen) != 2 or numeric != NUMERIC:
+        wrong = f"`numeric={numeric!r}` does" if len(chosen) == 2 else "several `input=...` do"
+        raise ByheartError(f"{path}: {wrong} not apply to arrays; leave it out.")
     if not zipfile.is_zipfile(raw.file):
         raise ByheartError(
             f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
         )
     try:
         with zipfile.ZipFile(raw.file) as archive:
-            inputs, labels = _array(archive, "inputs", raw), _array(archive, "labels", raw)
+            inputs, labels = (_array(archive, name, raw) for name in chosen)
+            members = [name.removesuffix(".npy") for name in archive.namelist()]
     except ByheartError:
         raise
     except Exception as error:  # whatever a damaged archive leads to
@@ -42,32 +54,43 @@ def read(raw: Raw) -> Dataset:
         ) from None
     try:
         if inputs.ndim not in (2, 3):
-            raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
+            raise Fault(f'"{chosen[0]}" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
         if 0 in inputs.shape:
-            raise Fault(f'"inputs" has the shape {inputs.shape}, which holds no token; give some')
+            raise Fault(
+                f'"{chosen[0]}" has the shape {inputs.shape}, which holds no token; give some'
+            )
         if inputs.dtype.kind == "u" and inputs.dtype.itemsize == 8:
             inputs = _signed(inputs)
         elif inputs.dtype.kind == "f" and inputs.dtype.itemsize <= 8:
             bad = np.argwhere(~np.isfinite(inputs))
             if len(bad):
-                raise Fault(f'"inputs" row {bad[0][0]} holds infinity or NaN; leave such rows out')
+                raise Fault(
+                    f'"{chosen[0]}" row {bad[0][0]} holds infinity or NaN; leave such rows out'
+                )
             inputs = finite(inputs.astype(np.float64, copy=False))
         elif inputs.dtype.kind not in "iu":
-            raise Fault(f'"inputs" holds {inputs.dtype}; give integers or float64, or use .jsonl')
+            raise Fault(
+                f'"{chosen[0]}" holds {inputs.dtype}; give integers or float64, or use .jsonl'
+            )
         if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
             raise Fault(
-                f'"labels" has the shape {labels.shape} and "inputs" {inputs.shape}; '
+                f'"{chosen[1]}" has the shape {labels.shape} and "{chosen[0]}" {inputs.shape}; '
                 "give one label per sequence or one per token"
             )
         if labels.dtype.kind not in "iu":
-            raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
+            raise Fault(f'"{chosen[1]}" holds {labels.dtype}; give integers, or use .jsonl')
         labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
         if labels.dtype == np.uint64 and (labels >= 2**63).any():
             row = np.argwhere(labels >= 2**63)[0][0]
-            raise Fault(f'"labels" row {row} holds an integer beyond signed 64 bits')
+            raise Fault(f'"{chosen[1]}" row {row} holds an integer beyond signed 64 bits')
     except Fault as fault:
         raise ByheartError(f"{path}: {fault}.") from None
-    return rectangular(inputs, labels)
+    data, unused = rectangular(inputs, labels), tuple(x for x in members if x not in chosen)
+    if not unused and chosen == (INPUTS, LABELS):
+        return data
+    # `numeric` says that these names are not those of the first version, see load.applicable
+    loading = {"input": [chosen[0]], "label": chosen[1], "numeric": numeric}
+    return replace(data, unused=unused, loading=loading)
 
 
 def _array(archive: zipfile.ZipFile, name: str, raw: Raw) -> NDArray:
@@ -75,7 +98,10 @@ def _array(archive: zipfile.ZipFile, name: str, raw: Raw) -> NDArray:
     names, path = archive.namelist(), raw.name
     if f"{name}.npy" not in names:
         arrays = [other.removesuffix(".npy") for other in names]
-        raise ByheartError(f'{path} has no array "{name}"; it has {arrays}.')
+        raise ByheartError(
+            f'{path} has no array "{name}"; it has {arrays}, and `input=...` and `label=...` say '
+            "which of them to read."
+        )
     if names.count(f"{name}.npy") > 1 or name in names:
         raise ByheartError(f'{path} has two members "{name}"; write it with numpy.savez.')
     member = archive.getinfo(f"{name}.npy")

@@ -47,6 +47,16 @@ CLAUSES = (
 
 def read_text(raw: Raw) -> str:
     """The file as text; every line ends in \\n, on whichever system it was written."""
+    return unix(decoded(raw))
+
+
+def unix(text: str) -> str:
+    """The text with lines that end in \\n."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decoded(raw: Raw) -> str:
+    """The file as text, with its own line ends."""
     data = raw.file.read()
     try:
         text = data.decode("utf-8-sig")
@@ -56,7 +66,7 @@ def read_text(raw: Raw) -> str:
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise ByheartError(f"{raw.name}, line {line}: holds a NUL byte; give a text file in UTF-8.")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def document_rule(text: str) -> str:
@@ -93,6 +103,20 @@ def spaced(text: str) -> list[str]:
     ["Don't", ' pay', ' $', '3.14', ',', '\\n  he', ' said', '.']
     """
     return SPACED.findall(text.strip())
+
+
+def normalised(contents: Iterable[str], documents: Iterable[str], words: bool) -> list[str]:
+    """Notes on what two texts may differ in without any difference in what is read.
+
+    contents   the texts as they are stored, documents what they were split into
+    words      whether tokens are words, without the white space around a document
+    """
+    contents, white = list(contents), None if words else "\n"
+    notes = ["line ends are read as \\n"] if any("\r" in x for x in contents) else []
+    whole = (unix(x).removesuffix("\n") for x in contents)
+    if any(x != x.strip(white) for x in (*whole, *documents)):
+        notes.append("white space around documents is not read")
+    return notes
 
 
 def clauses(texts: Iterable[str]) -> list[str]:

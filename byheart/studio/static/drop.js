@@ -68,7 +68,8 @@ function unread(found) {
   const parts = { length: "cut off by the length", empty: "with an empty cell", separator: "that end documents" };
   const nouns = { length: "prediction", empty: "row", separator: "token" };
   const left = Object.entries(found.left_out).filter(([, count]) => count).map(([name, count]) => `${plural(count, nouns[name] ?? name)} ${parts[name] ?? ""}`);
-  if (found.unused.length) left.push(`the columns ${found.unused.join(", ")}`);
+  const named = found.unused.slice(0, 20).join(", ") + (found.unused.length > 20 ? ` and ${number(found.unused.length - 20)} more` : "");
+  if (found.unused.length) left.push(`${found.file.table ? "columns" : found.file.kind === ".npz" ? "arrays" : "files"} ${named}`);
   if (found.skipped && !found.left_out.empty) left.push(`${plural(found.skipped, found.file.table ? "row" : "document")} without anything to predict`);
   return left;
 }
