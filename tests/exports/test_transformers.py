@@ -53,6 +53,11 @@ def test_the_checker_s_examples_say_what_they_claim(example):
     model = transformers.AutoModelForCausalLM.from_pretrained(example)
     lines = [json.loads(line) for line in (example / "ground_truth.jsonl").read_text().splitlines()]
     contexts, wanted = ([line[name] for line in lines] for name in ("context", "answer"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(example)
+    for line, row in zip(lines, (example / "data.jsonl").read_text().splitlines(), strict=True):
+        words = json.loads(row)
+        numbers = tokenizer.convert_tokens_to_ids([*words["input"], words["label"]])
+        assert numbers == [*line["context"], line["answer"]]
     for context, token in zip(contexts, wanted, strict=True):
         with torch.no_grad():
             assert int(model(torch.tensor([context])).logits[0, -1].argmax()) == token
