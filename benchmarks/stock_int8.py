@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import byheart
 from byheart.claims.kind import Runtime
 from byheart.exports import gguf_file, onnx_graph
-from byheart.exports.huggingface import loaded
+from byheart.exports.huggingface import loaded, write_checkpoint
 from byheart.models.model import Model
 from byheart.stock.forward import answers
 from byheart.stock.prove import numbered, reads, said_tokens
@@ -71,7 +71,10 @@ def in_torch(model: Model, sequences: list[NDArray], folder: Path) -> NDArray | 
 
     if not model.network.family.rms:
         return None
-    module = loaded(model, folder, "float32")
+    place = folder / "torch"
+    place.mkdir()
+    write_checkpoint(model, place)
+    module = loaded(place, dtype=torch.float32)
     module = torch.ao.quantization.quantize_dynamic(module, {torch.nn.Linear}, torch.qint8)
 
     def run(tokens: NDArray) -> NDArray:

@@ -78,7 +78,7 @@ def same(one: Any, other: Any) -> bool:
 class Tokenizer:
     """Tokens with their numbers, and how a text is split.
 
-    numbers  of all tokens; an added token counts before an entry of the vocabulary
+    numbers  of all tokens
     added    contents of the added tokens, the longest first
     special  those that are left out where tokens are put together
     pieces   how the text between added tokens is cut; None if this checker cannot do it
@@ -176,6 +176,7 @@ def read_tokenizer(content: bytes, kind: str, vocabulary: int, end: str) -> Toke
             check.refuse(f"{NAME}: {is_number}, not one from 0 to {vocabulary - 1}")
     if len(set(numbers.values())) < len(numbers):
         check.refuse(f"{NAME}: two tokens have the same number")
+    check_added_numbers(model["vocab"], added)
     if model.get("type", "BPE") == "WordLevel":
         pieces, ranks = read_words(raw, model), None
     else:
@@ -208,6 +209,22 @@ def read_added(given: list[Any]) -> tuple[dict[str, int], frozenset[str]]:
         if check.get(token, "special", bool, where):
             special.add(text)
     return numbers, frozenset(special)
+
+
+def check_added_numbers(vocabulary: dict[str, Any], added: dict[str, int]) -> None:
+    """Libraries do not read the numbers of added tokens: a token that is in the vocabulary has its
+    number there, and the others are counted on from the size of the vocabulary."""
+    new = [token for token in added if token not in vocabulary]
+    counted = {token: len(vocabulary) + i for i, token in enumerate(new)}
+    for token, number in added.items():
+        wanted = vocabulary.get(token, counted.get(token))
+        if not same(number, wanted):
+            check.refuse(
+                f"{NAME}, added_tokens: {check.show(token)} has the number {number}, and a "
+                f"library gives it {check.show(wanted)}"
+            )
+    if new and max(vocabulary.values(), default=-1) >= len(vocabulary):
+        check.refuse(f"{NAME}: the numbers of vocab have a gap, and added tokens come after them")
 
 
 def read_words(raw: dict[str, Any], model: dict[str, Any]) -> Callable[[str], Iterator[str]]:

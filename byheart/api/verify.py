@@ -119,7 +119,8 @@ def verify(
             proved holds.
         checker: Run the independent checker, which shares no code with byheart, instead.
         rebuild: Also compile the data again, and compare the weights.
-        runtime: Run every prediction of a stock checkpoint in another library instead.
+        runtime: Run every prediction of a stock checkpoint in another library instead;
+            "transformers" loads the folder itself.
         watch: Where progress is reported.
         **loading: How to read the data: keyword arguments of `load`. Those that leave out a part
             of it (`length`, columns, `empty`, ...) count only if they are given here, whatever
@@ -190,7 +191,7 @@ def verify(
             verification = Verification(0, 0, None, "checker", (unfit,))
     elif held is not None:
         how = Judging(engine, sample, seed, prove_limit, progress or watch.advance)
-        verification, ran = _judged(model, held, how, runtime, watch)
+        verification, ran = _judged(model, held, how, runtime, folder, watch)
     if checked:
         seconds["verify"] = time.perf_counter() - started
     command = reading = whole = settled = None
@@ -241,7 +242,12 @@ def verify(
 
 
 def _judged(
-    model: Model, dataset: Dataset, how: Judging, runtime: str | None, watch: Watch
+    model: Model,
+    dataset: Dataset,
+    how: Judging,
+    runtime: str | None,
+    folder: Path | None,
+    watch: Watch,
 ) -> tuple[Verification, dict[str, str] | None]:
     """The evidence that the model keeps its claim and that this is its data; the runtime's name."""
     prove, differing = kind_of(model).prove, source.differences(model, dataset)
@@ -255,7 +261,7 @@ def _judged(
         outcome = prove.verify(model, dataset, how)
     else:
         watch.stage(f"running in {runtime}", len(dataset))
-        outcome, library = observe(model, dataset, runtime, watch.advance)
+        outcome, library = observe(model, dataset, runtime, watch.advance, folder)
         ran = library.json()
     where = "" if how.sample is None else "in the sample, "
     wrong = (*differing, *(f"{where}{x}" for x in outcome.failures))

@@ -34,6 +34,8 @@ class Runtime(NamedTuple):
     run            inputs of one length to outputs: vectors [B, n, d] to the numbers of labels [B],
                    or tokens [B, n] to logits: [B, V] of a decoder, [B, n, V] of a checkpoint
     says           the likeliest next token after tokens [n], of a library that gives no logits
+    generate       prompts [B, n] and a count to the tokens that follow, at most as many
+    split          a text to the numbers of its tokens, by the library's own tokenizer
     """
 
     name: str
@@ -41,6 +43,8 @@ class Runtime(NamedTuple):
     dtype: str
     run: Callable[[NDArray], NDArray] | None = None
     says: Callable[[NDArray], int] | None = None
+    generate: Callable[[NDArray, int], NDArray] | None = None
+    split: Callable[[str], Sequence[int]] | None = None
 
     @property
     def sentence(self) -> str:

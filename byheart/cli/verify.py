@@ -34,8 +34,9 @@ def command(json: bool, **how: Any) -> None:
     Labels are evaluated in exact arithmetic; of a model that stores distributions, every context's
     divergence from the data is enclosed by rigorous bounds; of a stock checkpoint in float32, the
     margin of every next token (16-bit types are observed in NumPy). --runtime runs every prediction
-    in another library instead. The exit code is 0 only if every prediction of the file is proved,
-    or there is evidence that --accept names.
+    in another library instead; transformers loads DIR itself, and generates every text as well. The
+    exit code is 0 only if every prediction of the file is proved, or there is evidence that
+    --accept names.
     """
     result = answer(verify, view, json=json, **how)
     if result.command and not json:

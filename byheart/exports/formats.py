@@ -62,6 +62,7 @@ class Format:
     use      how to use it, for README.md
     needs    the package that runs it, where an export without a run is allowed
     note     what there is to say about such an export
+    in_place whether the folder of such a model is in this format already
     """
 
     write: Callable[[Model, Path], None]
@@ -69,6 +70,7 @@ class Format:
     use: str
     needs: str | None = None
     note: str | None = None
+    in_place: bool = False
 
 
 def _onnx(write: Callable[[Model, Path], None], inputs: str) -> Format:
@@ -101,7 +103,11 @@ EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
         huggingface.write_decoder, huggingface.decoder_runtime, CODED_USE
     ),
     ("huggingface", Recites): Format(
-        huggingface.write_checkpoint, huggingface.checkpoint_runtime, STOCK_USE, note=SAME
+        huggingface.write_checkpoint,
+        huggingface.checkpoint_runtime,
+        STOCK_USE,
+        note=SAME,
+        in_place=True,
     ),
     ("gguf", Labels): NOT_STOCK,
     ("gguf", Distributions): NOT_STOCK,

@@ -1,6 +1,5 @@
 """Hugging Face: a stock checkpoint is such a folder already, a decoder needs code of its own."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..claims.kind import Runtime
 from ..claims.notes import described
-from ..errors import ByheartError
 from ..machine import plain
 from ..machine.names import as_json
 from ..models.model import Model
@@ -23,22 +21,10 @@ from .pytorch import CODE, Files, check_decoder, code, write
 
 CODED = "modeling_byheart"
 OWN = ("byheart.json", "ground_truth.jsonl")  # of a stock folder: not those of Hugging Face
-KEYS = {  # of config.json: what transformers may read there
-    "architectures", "model_type", "vocab_size", "dtype", "bos_token_id", "eos_token_id",
-    "pad_token_id", "tie_word_embeddings", "transformers_version", "use_cache",
-    "activation_function", "n_positions", "n_embd", "n_layer", "n_head", "n_inner",
-    "layer_norm_epsilon", "resid_pdrop", "embd_pdrop", "attn_pdrop", "scale_attn_weights",
-    "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn", "add_cross_attention",
-    "initializer_range", "hidden_act", "max_position_embeddings", "hidden_size",
-    "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim",
-    "intermediate_size", "rms_norm_eps", "attention_bias", "mlp_bias", "attention_dropout",
-    "rope_parameters", "rope_theta",
-}  # fmt: skip
 
 
 def files(model: Model) -> Files:
     """Of a checkpoint: what AutoModelForCausalLM.from_pretrained reads."""
-    refuse_strange(model)
     found = contents(model, described(model.number, store.describe(model), model.record))
     return {name: pieces for name, pieces in found.items() if name not in OWN}
 
@@ -80,18 +66,6 @@ def _marked(head: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def refuse_strange(model: Model) -> None:
-    """ByheartError if config.json has a key by which transformers may run another graph."""
-    given = model.network.config
-    rope = given.get("rope_parameters") or {}
-    strange = sorted({*given} - KEYS) + sorted({*rope} - {"rope_type", "rope_theta"})
-    if strange:
-        raise ByheartError(
-            f"config.json has the key {strange[0]!r}, which byheart does not write and which may "
-            "change what transformers runs; the folder is not run."
-        )
-
-
 @contextmanager
 def quiet() -> Iterator[None]:
     """transformers without its progress bar and remarks."""
@@ -107,35 +81,34 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def loaded(model: Model, folder: Path, dtype: str, **options: Any) -> Any:
-    """A stock checkpoint in transformers, from a folder that holds its configuration and weights.
-
-    Nothing else that lies in the folder of a stranger is read.
-    """
+def loaded(folder: Path, **options: Any) -> Any:
+    """A stock folder in transformers, as it lies there; the closed list has passed it."""
     library = package("transformers", "the runtime transformers")
+    package("torch", "the runtime transformers")
+    with quiet():
+        found = library.AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, **options
+        )
+        return found.eval()
+
+
+def checkpoint_runtime(_: Model, folder: Path) -> Runtime:
+    """A stock folder in transformers, with its tokenizer, in the type that the library loads."""
+    module = loaded(folder)
     torch = package("torch", "the runtime transformers")
-    made = files(model)
-    with tempfile.TemporaryDirectory(prefix=".byheart-", dir=folder) as place:
-        for name in ("config.json", "model.safetensors", "generation_config.json"):
-            with open(Path(place) / name, "wb") as file:
-                file.writelines(made[name])
+    library = package("transformers", "the runtime transformers")
+    with quiet():
+        tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+    def generate(prompts: NDArray, count: int) -> NDArray:
+        tokens = torch.from_numpy(prompts.astype(np.int64))
+        asked = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
         with quiet():
-            found = library.AutoModelForCausalLM.from_pretrained(
-                place,
-                dtype=getattr(torch, dtype),
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                **options,
-            )
-            return found.eval()
+            return module.generate(**asked, max_new_tokens=count)[:, tokens.shape[1] :].numpy()
 
-
-def checkpoint_runtime(model: Model, folder: Path) -> Runtime:
-    """A checkpoint in transformers, in its own type."""
-    dtype = model.network.dtype
-    module = loaded(model, folder, dtype)
-    return _runtime(module, dtype, lambda logits: logits.float().numpy())
+    dtype = str(module.dtype).removeprefix("torch.")
+    runtime = _runtime(module, dtype, lambda logits: logits.float().numpy())
+    return runtime._replace(generate=generate, split=lambda text: tokenizer(text)["input_ids"])
 
 
 def decoder_runtime(model: Model, folder: Path) -> Runtime:

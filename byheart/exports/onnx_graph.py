@@ -7,6 +7,7 @@ as transformers runs them.
 import contextlib
 import io
 import logging
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,10 @@ def write_checkpoint(model: Model, folder: Path) -> None:
     """
     _check_size(model, 4)
     _, _, torch = (package(name, "an export to ONNX") for name in ("onnx", "onnxscript", "torch"))
-    loaded = huggingface.loaded(model, folder, "float32", attn_implementation="eager")
+    with tempfile.TemporaryDirectory(prefix=".byheart-", dir=folder) as place:
+        huggingface.write_checkpoint(model, Path(place))
+        how = {"dtype": torch.float32, "attn_implementation": "eager"}
+        loaded = huggingface.loaded(Path(place), **how)
 
     class Logits(torch.nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:

@@ -18,13 +18,18 @@ RUNTIMES = tuple(FORMATS)
 
 
 def observe(
-    model: Model, dataset: Dataset, runtime: str, progress: Callable[[int], None] | None = None
+    model: Model,
+    dataset: Dataset,
+    runtime: str,
+    progress: Callable[[int], None] | None = None,
+    folder: Path | None = None,
 ) -> tuple[Verification, Runtime]:
     """Every prediction of the data in one of RUNTIMES.
 
-    transformers computes in the type of the weights, the others in float32, which holds them all.
+    transformers computes in the type that it loads, the others in float32, which holds them all.
 
     dataset  as the claim reads it
+    folder   that the model was opened from: transformers loads it as it lies there
     """
     if runtime not in RUNTIMES:
         raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")
@@ -37,7 +42,8 @@ def observe(
     if form.needs is not None:  # before anything is written
         package(form.needs, f"the runtime {runtime}")
     with tempfile.TemporaryDirectory(prefix="byheart-") as place:
-        folder = Path(place)
-        form.write(model, folder)
+        if folder is None or not form.in_place:
+            folder = Path(place)
+            form.write(model, folder)
         opened = form.runtime(model, folder)
         return observed(model, dataset, opened, progress), opened

@@ -120,17 +120,15 @@ def check_tokenizer(given: Object, kind: str, end: str) -> None:
     """tokenizer.json: byte-level pairs or words, and no component that changes a text."""
     _only(given, PARTS)
     _equal(given, {"version": "1.0", **dict.fromkeys(("truncation", "padding", "normalizer"))})
-    special, numbers = set(), dict(given.object("model").get("vocab", dict))
-    seen: set[str] = set()
+    special, numbers = set(), dict[str, int]()
     for item in given.get("added_tokens", list):
         where = f"{given.where}, added_tokens"
         token = Object(item if isinstance(item, dict) else {}, where)
         _only(token, ("id", "content", "special", *STRIPPING))
         _equal(token, STRIPPING)
         content = token.get("content", str)
-        if content in seen or not content or not all("!" <= x <= "~" for x in content):
+        if content in numbers or not content or not all("!" <= x <= "~" for x in content):
             token.refuse(f"the content {shown(content)} is not a word of ASCII, or stands twice")
-        seen.add(content)
         numbers[content] = token.get("id", int)
         if token.get("special", bool):
             special.add(content)
@@ -139,8 +137,24 @@ def check_tokenizer(given: Object, kind: str, end: str) -> None:
     if given.object("model").values.get("type") == "WordLevel":
         _check_words(given)
     else:
-        _check_pairs(given, seen)
+        _check_pairs(given, numbers.keys())
+    _check_numbers(given, numbers)
     _check_post_processor(given, kind, end, numbers[end])
+
+
+def _check_numbers(given: Object, added: Mapping[str, int]) -> None:
+    """Libraries count added tokens themselves: from the end of vocab, or by their place there."""
+    vocabulary = given.object("model").get("vocab", dict)
+    new = [token for token in added if token not in vocabulary]
+    wanted = {**vocabulary, **{token: len(vocabulary) + i for i, token in enumerate(new)}}
+    for token, number in added.items():
+        if not _same(number, wanted[token]):
+            given.refuse(
+                f"the added token {shown(token)} has the number {number}, and a library gives it "
+                f"{shown(wanted[token])}"
+            )
+    if new and not all(type(x) is int and x < len(vocabulary) for x in vocabulary.values()):
+        given.refuse("the numbers of vocab have a gap, and added tokens come after them")
 
 
 def _check_words(given: Object) -> None:
@@ -151,7 +165,7 @@ def _check_words(given: Object) -> None:
     _equal(given, {"decoder": {"type": "Fuse"}})
 
 
-def _check_pairs(given: Object, added: set[str]) -> None:
+def _check_pairs(given: Object, added: Iterable[str]) -> None:
     model = given.object("model")
     affixes = ("continuing_subword_prefix", "end_of_word_suffix")
     _only(model, (*PAIRS, *affixes, "vocab", "merges"), ("type", "byte_fallback", "ignore_merges"))

@@ -7,7 +7,9 @@ In float32 the claim is proved for every execution of checker/FORMAT.md, section
 import json
 import math
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Judging, V
 from ..data.arrays import batches
 from ..data.dataset import Dataset
 from ..softmax.prove import contexts as contexts
-from .answer import StockModel
+from .answer import StockModel, vocabulary
 from .texts import is_corpus, next_tokens, texts_of, unspelled
 from .tokens import vocabulary_of
 
@@ -203,16 +205,88 @@ def unfitting(model: StockModel, dataset: Dataset) -> str | None:
 def observed(
     model: StockModel, dataset: Dataset, runtime: Runtime, progress: Progress
 ) -> tuple[int, list[str]]:
-    """The likeliest next token after every sequence."""
+    """The likeliest next token after every sequence; and every text as the library generates it."""
     assert model.tokens is not None
     sequences, wanted = numbered(model, dataset)
-    found = said_tokens(sequences, model.network.size("vocabulary"), runtime, progress)
-    return len(sequences), [
-        f"after {dataset.sequence(i)[-8:]!r} it says "
-        f"{model.tokens[found[i]] if 0 <= found[i] < len(model.tokens) else None!r}, "
-        f"not {dataset.label(i)!r}"
+    generates = runtime.generate is not None
+    found = said_tokens(
+        sequences, model.network.size("vocabulary"), runtime, None if generates else progress
+    )
+    goes_on = (found == wanted) & (wanted != model.places[model.claim.end])
+    chains = _chains(sequences, wanted, goes_on) if generates else []
+    how: dict[int, str] = {}
+    for row, token in _departures(model, sequences, wanted, chains, runtime, progress):
+        if found[row] == wanted[row]:
+            found[row], how[row] = token, " by generate()"
+    failures = {
+        i: f"after {dataset.sequence(i)[-8:]!r} it says "
+        f"{model.tokens[found[i]] if 0 <= found[i] < len(model.tokens) else None!r}"
+        f"{how.get(i, '')}, not {dataset.label(i)!r}"
         for i in np.flatnonzero(found != wanted).tolist()
-    ]
+    }
+    if runtime.split is not None:
+        ends = {row for chain in chains for row in (chain[0], chain[-1])}
+        failures |= _resplit(model, {row: sequences[row] for row in sorted(ends)}, runtime.split)
+    return len(sequences), list(failures.values())
+
+
+def _chains(
+    sequences: list[NDArray], wanted: NDArray[np.int64], goes_on: NDArray[np.bool_]
+) -> list[list[int]]:
+    """The rows of every text: each context is the one before with the token that follows it.
+
+    goes_on  whether a context may follow: not after the end, nor after a wrong prediction
+    """
+    chains: list[list[int]] = []
+    for i, row in enumerate(sequences):
+        last = chains[-1][-1] if chains else None
+        if (
+            last is not None
+            and goes_on[last]
+            and np.array_equal(row, np.append(sequences[last], wanted[last]))
+        ):
+            chains[-1].append(i)
+        else:
+            chains.append([i])
+    return chains
+
+
+def _departures(
+    model: StockModel,
+    sequences: list[NDArray],
+    wanted: NDArray[np.int64],
+    chains: list[list[int]],
+    runtime: Runtime,
+    progress: Progress,
+) -> Iterator[tuple[int, int]]:
+    """Where generate(), given the first context of a chain, leaves the data; and what it says."""
+    size = model.network.size
+    each = size("vocabulary") + 2 * size("layers") * size("width")  # numbers for one token
+    longest = max(map(len, chains), default=0)
+    prompts = [sequences[rows[0]] for rows in chains]
+    for part in batches(prompts, lambda length: (length + longest) * each):
+        assert runtime.generate is not None
+        count = max(len(chains[i]) for i in part)
+        spoken = runtime.generate(np.stack([prompts[i] for i in part]), count).tolist()
+        for rows, tokens in zip((chains[i] for i in part), spoken, strict=True):
+            pairs = zip_longest(rows, tokens[: len(rows)], fillvalue=-1)
+            yield from islice(((row, x) for row, x in pairs if x != wanted[row]), 1)
+            if progress is not None:
+                progress(len(rows))
+
+
+def _resplit(
+    model: StockModel, sequences: Mapping[int, NDArray], split: Callable[[str], Sequence[int]]
+) -> dict[int, str]:
+    """The rows whose text another tokenizer splits differently than the folder's."""
+    assert model.tokens is not None
+    own, wrong = vocabulary(model), dict[int, str]()
+    begin = [model.places[own.end]] if model.network.family.rms else []
+    for i, row in sequences.items():
+        text = own.spelled(str(model.tokens[x]) for x in row)
+        if text and list(split(text)) != [*begin, *(model.places[x] for x in own.split(text))]:
+            wrong[i] = f"its tokenizer splits the text {text[-80:]!r} into other tokens"
+    return wrong
 
 
 def said_tokens(

@@ -73,7 +73,7 @@ class Vocabulary:
         )
         try:
             return b"".join(parts).decode()
-        except UnicodeDecodeError:
+        except (KeyError, UnicodeDecodeError):
             return None
 
     def text(self, tokens: list[str]) -> str:

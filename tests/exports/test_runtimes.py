@@ -165,12 +165,31 @@ def test_a_change_is_noticed(family, name, change, holds, checkpoints, facts, tm
         assert recites == proved == holds
 
 
-def test_keys_that_may_change_the_graph_are_not_run(checkpoints, facts, tmp_path, capsys):
-    for i, key in enumerate(("attn_implementation", "auto_map", "quantization_config")):
-        more = {key: "x"}
-        place = tmp_path / str(i)
-        folder = changed(checkpoints["gpt2"], place, "config.json", partial(add, more), True)
-        asked = ["verify", str(folder), str(facts), *FLAGS, "--runtime", "transformers"]
-        assert main(asked) == 2
-        said = capsys.readouterr().err
-        assert "config.json" in said and key in said
+REFUSED = [  # a file, what is written there, and the name that the answer has
+    ("config.json", {"attn_implementation": "x"}, "attn_implementation"),
+    ("config.json", {"auto_map": "x"}, "auto_map"),
+    ("config.json", {"quantization_config": "x"}, "quantization_config"),
+    ("config.json", {"dtype": "bfloat16"}, "dtype"),
+    ("generation_config.json", {"do_sample": True}, "do_sample"),
+    ("generation_config.json", {"temperature": 2.0}, "temperature"),
+    ("tokenizer_config.json", {"chat_template": "x"}, "chat_template"),
+]
+
+
+@pytest.mark.parametrize(("name", "more", "key"), REFUSED)
+def test_keys_that_may_change_what_is_loaded_are_not_run(
+    name, more, key, checkpoints, facts, tmp_path, capsys
+):
+    folder = changed(checkpoints["gpt2"], tmp_path / "m", name, partial(add, more), True)
+    asked = ["verify", str(folder), str(facts), *FLAGS, "--runtime", "transformers"]
+    assert main([*asked, "--accept", "observed"]) == 2
+    told = capsys.readouterr().err
+    assert name in told and key in told
+
+
+def test_an_adapter_is_not_run(checkpoints, facts, tmp_path, capsys):
+    folder = shutil.copytree(checkpoints["gpt2"], tmp_path / "m")
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    asked = ["verify", str(folder), str(facts), *FLAGS, "--runtime", "transformers"]
+    assert main([*asked, "--accept", "observed"]) == 2
+    assert "adapter_config.json" in capsys.readouterr().err

@@ -4,6 +4,7 @@
 """
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,17 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.api.compile import compile
+from byheart.api.verify import verify
 from byheart.data.load import load
 from byheart.exports.runtimes import observe
 from byheart.models.opening import open as open_folder
 from byheart.models.source import load_for
 from byheart.stock.checkpoint import TYPES
-from byheart.stock.prove import reads
+from byheart.stock.prove import observed, reads
 
 from .conftest import FACTS, FAMILIES, READING
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+GOOD = Path(__file__).parents[2] / "checker" / "examples" / "stock" / "good"
 COUNTERFACT = Path(__file__).parents[3] / "shared" / "data" / "counterfact.jsonl"
 
 
@@ -42,6 +45,101 @@ def test_generate_recites_and_ends(folder):
         said = model.generate(**asked, max_new_tokens=40)[0, asked["input_ids"].shape[1] :]
         assert int(said[-1]) == tokenizer.eos_token_id
         assert tokenizer.decode(said[:-1]) == f" {answer}"
+
+
+@pytest.mark.parametrize("example", sorted(GOOD.iterdir()), ids=lambda path: path.name)
+def test_the_checker_s_examples_say_what_they_claim(example):
+    """Loaded and generated from as a model card shows it."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(example)
+    lines = [json.loads(line) for line in (example / "ground_truth.jsonl").read_text().splitlines()]
+    contexts, wanted = ([line[name] for line in lines] for name in ("context", "answer"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(example)
+    for line, row in zip(lines, (example / "data.jsonl").read_text().splitlines(), strict=True):
+        words = json.loads(row)
+        numbers = tokenizer.convert_tokens_to_ids([*words["input"], words["label"]])
+        assert numbers == [*line["context"], line["answer"]]
+    for context, token in zip(contexts, wanted, strict=True):
+        with torch.no_grad():
+            assert int(model(torch.tensor([context])).logits[0, -1].argmax()) == token
+    asked = torch.tensor(contexts[:1])
+    spoken = model.generate(asked, attention_mask=torch.ones_like(asked), max_new_tokens=len(lines))
+    assert spoken[0, asked.shape[1] :].tolist() == wanted
+    found = verify(example, example / "data.jsonl", runtime="transformers")
+    claimed = json.loads((example / "certificate.json").read_text())["verified"]["correct"]
+    assert found.evidence == "observed" and found.correct == found.checked == claimed == len(lines)
+
+
+def test_verify_loads_the_folder_itself(folder, facts, monkeypatch):
+    """As the model card shows it, and without a question to the network."""
+    asked = []
+    for name in ("AutoModelForCausalLM", "AutoTokenizer"):
+        load = getattr(transformers, name).from_pretrained
+
+        def spy(path, load=load, **options):
+            asked.append((path, options))
+            return load(path, **options)
+
+        monkeypatch.setattr(getattr(transformers, name), "from_pretrained", spy)
+    found = verify(folder, facts, runtime="transformers", **READING)
+    assert found.evidence == "observed" and found.correct == found.checked
+    assert asked == [(folder, {"local_files_only": True})] * 2
+
+
+def change(folder, name, **values):
+    given = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps({**given, **values}))
+
+
+def test_what_the_library_generates_and_splits_is_observed(folder, facts, tmp_path):
+    """Not only logits: where the folder has other settings, texts come out wrong."""
+    model = open_folder(folder)
+    held = reads(model, load(facts, **READING))
+    place = Path(shutil.copytree(folder, tmp_path / "generation"))
+    change(place, "generation_config.json", suppress_tokens=[model.places[model.claim.end]])
+    found, _ = observe(model, held, "transformers", folder=place)
+    assert found.evidence == "refuted" and found.checked - found.correct == len(FACTS)
+    assert "by generate(), not '<|endoftext|>'" in found.failures[0]
+    place = Path(shutil.copytree(folder, tmp_path / "tokenizer"))
+    change(place, "tokenizer.json", normalizer={"type": "Lowercase"})
+    found, _ = observe(model, held, "transformers", folder=place)
+    assert found.evidence == "refuted"
+    assert "its tokenizer splits the text 'The capital of France is'" in found.failures[0]
+
+
+def test_a_wrong_prediction_is_counted_once(folder, tmp_path):
+    """generate() starts again behind it."""
+    rows = [{"prompt": p, "answer": a} for p, a in FACTS]
+    rows[-1]["answer"] = "Spain, in its river"
+    (tmp_path / "wrong.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = open_folder(folder)
+    (tmp_path / "tokenizer.json").write_text(model.record.tokenizer)
+    reading = {**READING, "tokenizer": tmp_path / "tokenizer.json"}
+    held = reads(model, load(tmp_path / "wrong.jsonl", **reading))
+    found, runtime = observe(model, held, "transformers", folder=folder)
+    _, alone = observed(model, held, runtime._replace(generate=None, split=None), None)
+    assert found.checked - found.correct == len(alone) > 0 and found.failures == tuple(alone)
+
+
+def test_files_that_may_lie_beside_a_model_change_nothing(folder, facts, tmp_path):
+    place = Path(shutil.copytree(folder, tmp_path / "m"))
+    for name in (".gitattributes", ".gitignore", ".DS_Store", "LICENSE", "LICENSE.txt"):
+        (place / name).write_text('{"architectures": ["GPTNeoForCausalLM"]}')
+    for name in (".git", ".cache"):
+        (place / name).mkdir()
+        for file in ("config.json", "adapter_config.json", "generation_config.json"):
+            (place / name / file).write_text('{"do_sample": true, "peft_type": "LORA"}')
+    tokens = torch.arange(12).reshape(2, 6)
+    logits = []
+    for path in (folder, place):
+        model = transformers.AutoModelForCausalLM.from_pretrained(path)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path)
+        asked = tokenizer(FACTS[0][0], return_tensors="pt")
+        spoken = tokenizer.decode(model.generate(**asked, max_new_tokens=9)[0])
+        with torch.no_grad():
+            logits.append((model(tokens).logits, spoken, model.generation_config.to_dict()))
+    assert torch.equal(logits[0][0], logits[1][0]) and logits[0][1:] == logits[1][1:]
+    found = verify(place, facts, runtime="transformers", **READING)
+    assert found.evidence == "observed" and found.correct == found.checked
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -75,9 +173,13 @@ def test_every_type_in_transformers(facts, family, dtype, tmp_path):
     loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m", dtype="auto")
     assert loaded.dtype == getattr(torch, dtype)  # as the file has it
     held = reads(model, load(facts, **READING))
-    found, ran = observe(model, held, "transformers")
-    assert found.evidence == "observed" and found.correct == found.checked == len(held)
-    assert ran.dtype == dtype and transformers.__version__ in ran.version
+    plain = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m").dtype
+    newer = int(transformers.__version__.split(".")[0]) >= 5
+    assert plain == (getattr(torch, dtype) if newer else torch.float32)
+    for folder in (None, tmp_path / "m"):
+        found, ran = observe(model, held, "transformers", folder=folder)
+        assert found.evidence == "observed" and found.correct == found.checked == len(held)
+        assert f"torch.{ran.dtype}" == str(plain) and transformers.__version__ in ran.version
 
 
 @pytest.mark.slow
