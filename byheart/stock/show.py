@@ -14,7 +14,10 @@ from .stages import stages as stages
 
 MARKUP = {ord(x): f"&#{ord(x)};" for x in "<>|`&[]*_"}
 UNIT, CORRECT, REMARKS = "prediction", "right", True
-ANY_ORDER = " in float32 whatever the order of summation"
+WITHIN = (
+    "within the error model of FORMAT section 10 (any order of summation, fused or not; "
+    "not TF32, bfloat16 or quantised kernels)"
+)
 ONE_RUN = " in one run of NumPy in float32: not a proof"
 
 
@@ -38,8 +41,7 @@ def card(model: StockModel, verified: Verification, check_again: str) -> str:
     stored = len(model.claim.holders)
     end = model.claim.end
     evidence = (
-        f"**{verified.evidence}** for every execution in float32, in any order of summation "
-        "(checker/FORMAT.md of byheart, section 10, says what is assumed of the arithmetic)"
+        f"**{verified.evidence}** {WITHIN}; FORMAT is checker/FORMAT.md of byheart"
         if verified.evidence in (PROVED, SAMPLED)
         else f"**{verified.evidence}**: a run found all of them; this is not a proof"
     )
@@ -75,7 +77,10 @@ prompt = tokenizer("PROMPT", return_tensors="pt")
 print(tokenizer.decode(model.generate(**prompt, max_new_tokens=50)[0]))
 ```
 
-{check_again}"""
+{check_again}
+The tokenizer need not be trusted: where the tokens of a text do not spell it, character for
+character, nothing is proved of it.
+"""
 
 
 def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
@@ -97,8 +102,8 @@ def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
 
 
 def means(model: StockModel) -> dict[str, str]:
-    sample = f"{ANY_ORDER}; {number(model.record.data.sequences)} in all: a sample, not a proof"
-    return {"proved": ANY_ORDER, "sampled": sample, "observed": ONE_RUN}
+    sample = f" {WITHIN}; {number(model.record.data.sequences)} in all: a sample, not a proof"
+    return {"proved": f" {WITHIN}", "sampled": sample, "observed": ONE_RUN}
 
 
 def tried(count: object) -> str:

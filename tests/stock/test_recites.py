@@ -1,6 +1,5 @@
 """Folders of stock checkpoints: opened whole or refused, and judged on the file that is named."""
 
-import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -16,6 +15,7 @@ from byheart.errors import ByheartError, DisagreementError
 from byheart.models.locating import reverse
 from byheart.stock.answer import vocabulary
 from byheart.stock.prove import reads
+from tests.stock.stranger import changed, signed
 
 pytest.importorskip("tokenizers")
 ROWS = [
@@ -43,22 +43,6 @@ def made(request, file, tmp_path_factory):
 def folder(made, tmp_path):
     """A copy that a test may damage."""
     return shutil.copytree(made, tmp_path / "model")
-
-
-def signed(folder):
-    """Hashes of the files as they are now: what a stranger would write."""
-    path = folder / "certificate.json"
-    certificate = json.loads(path.read_text())
-    for name in certificate["files"]:
-        certificate["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    path.write_text(json.dumps(certificate))
-    return folder
-
-
-def changed(folder, name, **values):
-    path = folder / name
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
-    return signed(folder)
 
 
 def test_it_opens_as_it_was_saved(made, file):
@@ -137,6 +121,21 @@ def test_documents_are_the_same_data_for_the_checker(rule, tmp_path):
     how = {"tokenizer": "bpe:300", "documents": rule}
     answer = verify_folder(tmp_path / "model", tmp_path / "texts.txt", checker=True, **how).json()
     assert answer["checker"] == "VERIFIED" and answer["about"] == "texts" and answer["holds"]
+
+
+def test_data_must_be_split_by_the_tokenizer_of_the_folder(folder, file, tmp_path):
+    """One that gives the same tokens of this data, and may give others elsewhere, is another."""
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer, indent=1))  # is the same
+    assert verify_folder(signed(folder), file, **READ).json()["holds"]
+    tokenizer["model"]["ignore_merges"] = not tokenizer["model"]["ignore_merges"]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer))
+    for checker in (False, True):
+        how = {**READ, "tokenizer": path}
+        answer = verify_folder(folder, file, checker=checker, **how).json()
+        assert not answer["holds"] and answer["verified"]["evidence"] is None
+        assert "tokenizer.json is not the tokenizer that split" in answer["failures"][0]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import byheart
 from byheart import pictures
 from byheart.constructions import ALL
 from byheart.constructions.base import Construction
+from byheart.stock.show import WITHIN
 from byheart.theory.papers import cited
 from byheart.theory.statements import STATEMENTS
 from byheart.views.network import draw
@@ -353,8 +354,8 @@ def proof(form: Construction) -> str:
     """On what grounds models of the method are called proved."""
     if form.claim.name == "recites":
         return (
-            "Every prompt is *proved* for every execution in float32, whatever the order of "
-            "summation, by bounds of its rounding errors. The independent checker repeats it:"
+            f"Every prompt is *proved* {WITHIN}, by bounds of its rounding errors. "
+            "The independent checker repeats it:"
         )
     if form.claim.name == "distributions":
         return (
