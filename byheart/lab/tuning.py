@@ -19,8 +19,8 @@ from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
 from ..errors import ByheartError
+from .attempt import Outcome, best, outcome
 from .problem import Problem
-from .train import Outcome, best, outcome
 from .trial import Trial
 
 KEPT = "outcome"  # the attribute of Optuna's trial that holds the outcome

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ByheartError
-from ..machine.engines import Engine, TaskFailed, Workers
+from ..machine.engines import Engine, Workers
+from ..machine.engines.tasks import TaskFailed
 from ..machine.memory import require
 from ..machine.watch import Watch
 from .material import Material

@@ -17,7 +17,8 @@ from byheart.data.statistics import count, shards
 from byheart.errors import ByheartError
 from byheart.lab.sweeps.rows import read
 from byheart.lab.workers import execute
-from byheart.machine.engines import TaskFailed, Workers, cluster, processes
+from byheart.machine.engines import Workers, cluster, processes
+from byheart.machine.engines.tasks import TaskFailed
 from byheart.machine.watch import Watch
 
 HERE = str(Path(__file__).parent)

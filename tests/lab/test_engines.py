@@ -15,7 +15,8 @@ import pytest
 from byheart.errors import ByheartError
 from byheart.lab.sweeps.rows import Rows, read
 from byheart.lab.workers import execute, left
-from byheart.machine.engines import TaskFailed, processes
+from byheart.machine.engines import processes
+from byheart.machine.engines.tasks import TaskFailed
 from byheart.machine.watch import SILENT, Watch
 
 HERE = str(Path(__file__).parent)

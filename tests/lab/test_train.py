@@ -8,14 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from byheart.lab.attempt import descend, optimiser_of  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
 from byheart.lab.protocol import Attempt, Protocol  # noqa: E402
-from byheart.lab.train import (  # noqa: E402
-    descend,
-    optimiser_of,
-    train,  # noqa: E402
-)
+from byheart.lab.train import train  # noqa: E402
 from byheart.lab.trial import Criterion, Trial  # noqa: E402
 
 
@@ -57,7 +54,8 @@ def test_loading_is_no_part_of_the_time(monkeypatch):
         made.append(learner(*arguments))
         return made[-1]
 
-    monkeypatch.setattr("byheart.lab.train.learner", slow)
+    for module in ("train", "attempt"):
+        monkeypatch.setattr(f"byheart.lab.{module}.learner", slow)
     row, model = train(trial(), problem([0, 2, 1]))
     assert row["seconds"] < 0.5 and model is made[1]
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from ...errors import ByheartError
 from ..threads import single
-from . import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
+from .tasks import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
 
 HERE = "auto"  # Ray's name for the cluster of this machine
 RETRIES = 3  # of a task whose worker or node is lost

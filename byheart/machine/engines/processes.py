@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from ...errors import ByheartError, OptionError
 from ..interrupts import Interrupts
-from . import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
+from .tasks import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
 
 SPAWN = get_context("spawn")
 DEATHS = 2  # of workers at one task, before it is given up
