@@ -54,14 +54,11 @@ class Digit(NamedTuple):
 
 @dataclass(frozen=True)
 class DigitPlan(Plan):
-    """A plan that reads H digit by digit, in any bases.
+    """A plan that reads H digit by digit, in any bases."""
 
-    spare    folds before the digits
-    clean    whether gates are 0 or 1, so that no sum mixes the hash with stored numbers;
-             otherwise a gate's lane holds 0 or something very negative, which is cheaper
-    """
-
-    spare: int = 0
+    spare: int = 0  # folds before the digits
+    # whether gates are 0 or 1, so that no sum mixes the hash with stored numbers; otherwise a
+    # gate's lane holds 0 or something very negative, which is cheaper
     clean: bool = False
 
     @cached_property

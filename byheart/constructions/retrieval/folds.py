@@ -27,16 +27,15 @@ class FoldPlan(Plan):
     """A plan whose folds each yield one bit of H; columns and rows are 2**a or 3 * 2**a.
 
     top, low     data folds before the others, and among them
-    marks        bits of the fingerprint
-    narrow       one index lane for everything: more parameters, but a stream of three lanes
-    reads        tables are read before the gates, and every gate reads its lane: one parameter,
-                 where a lane that waits for its gate and is added at last takes three
     """
 
     top: int = 0
     low: int = 0
-    marks: int = 0
+    marks: int = 0  # bits of the fingerprint
+    # one index lane for everything: more parameters, but a stream of three lanes
     narrow: bool = False
+    # tables are read before the gates, and every gate reads its lane: one parameter, where a lane
+    # that waits for its gate and is added at last takes three
     reads: bool = False
 
     @cached_property

@@ -124,7 +124,16 @@ def _draw_panel(axes: Axes, rows: RowsByLabel, panel: Panel) -> None:
         name, colour = panel.looks[label]
         draw_points(axes, by_size, name, colour, SHIFT * place)
         for fit in fits({label: rows[label]}):
-            _draw_law(axes, rows, fit, colour)
+            # over the N that it was fitted to
+            kind, where, _ = fit.name.split(", ")
+            root = fit.name.endswith("sqrt(N)")
+            fitted = [N for N in _known(rows, kind) if N <= ROOT or not root]
+            xs = np.linspace(min(fitted), max(fitted), 101)
+            ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
+            law = "$\\sqrt{N}$" if root else "linear"
+            words = f"{law}, {where}: residual {fit.residual:.2g}"
+            plotting.fitted(axes, xs, ys, words, colour)
+            axes.lines[-1].set_linestyle("-." if root else ":")
     every = [one for by_size in answers.values() for one in by_size.values()]
     top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
     if answers:
@@ -140,18 +149,6 @@ def _draw_panel(axes: Axes, rows: RowsByLabel, panel: Panel) -> None:
         names = {name for name, _ in panel.looks.values()}
         handles, labels = zip(*sorted(named, key=lambda one: one[1] not in names), strict=True)
         plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
-
-
-def _draw_law(axes: Axes, rows: RowsByLabel, fit: Fit, colour: str) -> None:
-    """A fitted law over the N that it was fitted to."""
-    kind, where, _ = fit.name.split(", ")
-    root = fit.name.endswith("sqrt(N)")
-    fitted = [N for N in _known(rows, kind) if N <= ROOT or not root]
-    xs = np.linspace(min(fitted), max(fitted), 101)
-    ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
-    law = "$\\sqrt{N}$" if root else "linear"
-    plotting.fitted(axes, xs, ys, f"{law}, {where}: residual {fit.residual:.2g}", colour)
-    axes.lines[-1].set_linestyle("-." if root else ":")
 
 
 def needed_blocks(row: Row) -> int:
@@ -192,12 +189,4 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-KAJITSUKA_3 = described(
-    "kajitsuka-3",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    fits=fits,
-    labels=tuple(SETUPS),
-)
+KAJITSUKA_3 = described("kajitsuka-3", tuple(SETUPS), parts, draw, table, finding, fits)
