@@ -148,7 +148,6 @@ def _beside_the_grid(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:
 
 
 def published() -> dict[Place, float]:
-    """The authors' gaps."""
     return {
         (int(row["stories"]), int(row["neurons"])): float(row["gap"])
         for row in read("madden-heat-map")

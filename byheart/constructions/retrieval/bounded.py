@@ -29,16 +29,7 @@ from ...gadgets.blocks import Block, Unit, Write, fold, fold_and_count, select
 from ...gadgets.prefix_code import PrefixCode
 from .folds import TableLayout
 from .network import decode
-from .plan import (
-    Cost,
-    Ints,
-    Plan,
-    Stage,
-    Step,
-    Storage,
-    cost_of,
-    read_bits,
-)
+from .plan import Cost, Ints, Plan, Stage, Step, Storage, cost_of, read_bits
 from .problem import Task
 from .solve import Terms
 

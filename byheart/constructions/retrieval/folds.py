@@ -207,19 +207,15 @@ class TableLayout(Layout):
     def program(self) -> Program:
         plan, folds = self.plan, self.folds[::-1]
         gates = {f.weight: 1 << t for t, f in enumerate(folds) if f.role == "gate"}
+        strides = [x - 1 for x in plan.tables]
+        tables = list(zip(self.table_place, self.table_start, strides, strict=True))
+        lanes = [
+            (sum(gates[w] for w in gates if w & idle), gates.get(fires, 0))
+            for idle, fires in plan.conditions
+        ]
+        rows, end, constants = self.row_steps, self.unknowns, self.lane_constant
         return program(
-            len(folds),
-            self.row_steps,
-            list(
-                zip(self.table_place, self.table_start, (x - 1 for x in plan.tables), strict=True)
-            ),
-            [
-                (sum(gates[w] for w in gates if w & idle), gates.get(fires, 0))
-                for idle, fires in plan.conditions
-            ],
-            self.unknowns,
-            stored=self.stored,
-            constants=self.lane_constant,
+            len(folds), rows, tables, lanes, end, stored=self.stored, constants=constants
         )
 
     def cells(self, table: int, lane: int) -> range:

@@ -67,11 +67,7 @@ class Settings(Labelled):
     stages = {**Labelled.stages, **STAGES}
 
     reject_unknown: int = option(
-        0,
-        "Detect unknown inputs; false-accept rate 2^-BITS.",
-        metavar="BITS",
-        least=0,
-        most=40,
+        0, "Detect unknown inputs; false-accept rate 2^-BITS.", metavar="BITS", least=0, most=40
     )
     minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
     effort: str = option(

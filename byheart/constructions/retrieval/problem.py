@@ -84,7 +84,6 @@ def prepare(
     dataset: Dataset,
     contexts: Contexts,
     spec: Input,
-    *,
     marks: int = 0,
     mixing: str = "uniform",
     embedding: bool = False,

@@ -153,17 +153,8 @@ def _surveyed(
     found = []
     for number, plan in enumerate(plans):
         start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
-        draws = survey(
-            contexts,
-            plan,
-            problem.lengths,
-            task.window,
-            luck=effort.luck,
-            draws=effort.draws,
-            orders=effort.orders,
-            seed=start,
-            labels=labels,
-        )
+        luck, tries, lengths = effort.luck, (effort.draws, effort.orders), problem.lengths
+        draws = survey(contexts, plan, lengths, task.window, luck, *tries, start, labels)
         for draw in draws:
             full = planned(
                 task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows

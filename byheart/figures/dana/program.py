@@ -46,7 +46,6 @@ class Panel(sweeps.Growth):
         ]
 
     def ours(self, rows: RowsByLabel) -> dict[str, Points]:
-        """Our points, by model."""
         return {
             label: accuracies.points(part, self.axis)
             for label in MODELS

@@ -35,7 +35,6 @@ class Setup:
     seeds: int = SEEDS  # of each point
 
     def __str__(self) -> str:
-        """The set-up in words."""
         tokens = f"pieces of up to {self.letters} letters" if self.letters else "words"
         state = "frozen" if self.kind == "frozen" else "learnt"
         numbers = f"their embedding {state}"
