@@ -112,18 +112,9 @@ class NeuronDecoder(Interpolation):
         head = self.head_dimension or (max(1, d // heads) if share else d)
         if self.mixing != ATTENTION:
             heads = head = 0
-        return Shape(
-            vocabulary=len(targets.vocabulary),
-            length=targets.length,
-            dimension=d,
-            mixing=self.mixing,
-            heads=heads,
-            key_dimension=head,
-            value_dimension=head,
-            skip=self.skip,
-            neurons=neurons,
-            activation=self.activation or activation,
-        )
+        words, length, name = len(targets.vocabulary), targets.length, self.activation or activation
+        sizes = heads, head, head
+        return Shape(words, length, d, self.mixing, *sizes, self.skip, neurons, name)
 
 
 @dataclass(frozen=True)

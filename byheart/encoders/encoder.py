@@ -25,17 +25,15 @@ BLOCK = 1 << 23  # logits computed at once
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """A sequence encoder for some targets, and how far from them it is.
-
-    exact  a closed form: it attains d_KL(pi, L(N, S, d)), which is 0, up to the gap. Otherwise its
-           divergence is a bound from above
-    """
+    """A sequence encoder for some targets, and how far from them it is."""
 
     name: str  # "circle", "sphere", "look-up", "exact", "optimal", ...
     unembedding: Floats  # W [N, d]
     embeddings: Floats  # E [contexts, d]
     divergence: float  # the mean of the contexts' divergences, weighted by their counts, in doubles
     largest: float  # the largest of them
+    # a closed form: it attains d_KL(pi, L(N, S, d)), which is 0, up to the gap. Otherwise its
+    # divergence is a bound from above
     exact: bool
 
     def padded(self, dimension: int) -> "Encoder":

@@ -23,17 +23,13 @@ RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in any o
 
 @dataclass(frozen=True)
 class Settings:
-    """How a figure is trained.
+    """How a figure is trained."""
 
-    quick  a small version: about two minutes on two cores
-    data   the user's own file, a folder with tinystories.txt, mnli.tsv and imdb.tsv, or
-           "huggingface" (byheart.figures.data reads it); None for figures on random data
-    seeds  repetitions of every trial; None for the figure's default
-    """
-
-    quick: bool = False
+    quick: bool = False  # a small version: about two minutes on two cores
+    # the user's own file, a folder with tinystories.txt, mnli.tsv and imdb.tsv, or "huggingface"
+    # (byheart.figures.data reads it); None for figures on random data
     data: Path | str | None = None
-    seeds: int | None = None
+    seeds: int | None = None  # repetitions of every trial; None for the figure's default
 
     def repeats(self, default: int) -> int:
         """The number of seeds that was given, or else the figure's default."""
@@ -89,34 +85,22 @@ class Caption(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper.
+    """A figure of a paper."""
 
-    name     as the command takes it: "madden-1"
-    title    what it shows
-    paper    where it is from: "madden2024, Figure 1"
-    data     "tinystories", "mnli", "imdb", or None if the data is random
-    parts    the sweeps to train
-    draw     draws the rows on an empty picture with constrained layout; parts may be missing
-    words    what its caption says
-    table    the numbers behind it, ours beside the published ones
-    finding  the result in one or two sentences; empty without rows
-    fits     the laws that were fitted to our numbers and to the published ones
-    size     of the picture, in inches at 100 dots per inch
-    labels   of its parts
-    """
-
-    name: str
-    title: str
-    paper: str
-    data: str | None
-    parts: Callable[[Settings], list[Part]]
+    name: str  # as the command takes it: "madden-1"
+    title: str  # what it shows
+    paper: str  # where it is from: "madden2024, Figure 1"
+    data: str | None  # "tinystories", "mnli", "imdb", or None if the data is random
+    parts: Callable[[Settings], list[Part]]  # the sweeps to train
+    # draws the rows on an empty picture with constrained layout; parts may be missing
     draw: Callable[[RowsByLabel, Picture], None]
-    words: Caption
-    table: Callable[[RowsByLabel], Table]
-    finding: Callable[[RowsByLabel], str]
+    words: Caption  # what its caption says
+    table: Callable[[RowsByLabel], Table]  # the numbers behind it, ours beside the published ones
+    finding: Callable[[RowsByLabel], str]  # the result in one or two sentences; empty without rows
+    # the laws that were fitted to our numbers and to the published ones
     fits: Callable[[RowsByLabel], list[Fit]] = lambda rows: []
-    size: tuple[float, float] = (9.0, 5.0)
-    labels: tuple[str, ...] = ()
+    size: tuple[float, float] = (9.0, 5.0)  # of the picture, in inches at 100 dots per inch
+    labels: tuple[str, ...] = ()  # of its parts
 
     def own(self, rows: RowsByLabel) -> RowsByLabel:
         """The rows of its own parts: other folders may lie beside them."""
@@ -144,12 +128,17 @@ def captions() -> dict[str, dict[str, Any]]:
     return tomllib.loads(files(__package__).joinpath("captions.toml").read_text("utf-8"))
 
 
-def described(name: str, **code: Any) -> Figure:
-    """The figure of this name, with the words that captions.toml has for it and for its paper."""
+def described(name: str, labels: tuple[str, ...], *code: Any) -> Figure:
+    """The figure of this name, with the words that captions.toml has for it and for its paper.
+
+    code  parts, draw, table, finding and, if it has them, fits
+    """
     words = {**captions().get(name.split("-")[0], {}), **captions()[name]}
     title, paper, data = words.pop("title"), words.pop("paper"), words.pop("data", None)
     size = tuple(words.pop("size", Figure.size))
-    return Figure(name, title, paper, data, words=Caption(**words), size=size, **code)
+    kinds = dict(zip(("parts", "draw", "table", "finding", "fits"), code, strict=False))
+    about: dict[str, Any] = {"words": Caption(**words), "size": size, "labels": labels}
+    return Figure(name, title, paper, data, **about, **kinds)
 
 
 def gap(row: Row) -> float | None:

@@ -14,22 +14,15 @@ ORDERS = {1: "linear", 2: "quadratic", 3: "cubic"}
 
 @dataclass(frozen=True)
 class Fit:
-    """y = the sum of coefficients times columns, by least squares.
+    """y = the sum of coefficients times columns, by least squares."""
 
-    name          the data and the law: "ours, linear"
-    terms         the columns, as a reader would write them: "n", "H d_h^2", "1"
-    coefficients  one per term
-    errors        their standard errors, None unless there are more points than terms
-    residual      the root mean squared residual
-    points        the number of points
-    """
-
-    name: str
-    terms: tuple[str, ...]
-    coefficients: tuple[float, ...]
+    name: str  # the data and the law: "ours, linear"
+    terms: tuple[str, ...]  # the columns, as a reader would write them: "n", "H d_h^2", "1"
+    coefficients: tuple[float, ...]  # one per term
+    # their standard errors, None unless there are more points than terms
     errors: tuple[float, ...] | None
-    residual: float
-    points: int
+    residual: float  # the root mean squared residual
+    points: int  # the number of points
 
     def at(self, *columns: ArrayLike) -> Floats:
         """The fitted value where the terms take these values."""

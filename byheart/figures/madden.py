@@ -148,7 +148,6 @@ def _beside_the_grid(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:
 
 
 def published() -> dict[Place, float]:
-    """The authors' gaps."""
     return {
         (int(row["stories"]), int(row["neurons"])): float(row["gap"])
         for row in read("madden-heat-map")
@@ -192,7 +191,17 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
     halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
     top, bottom = halves
     left, right = top.subplots(1, 2, width_ratios=(14, 8.4))
-    _draw_ours(left, rows)
+    if grid := fast(rows):  # the smallest that memorises in a frame, triangles where none does
+        gaps = {at: cell.gap for at, cell in grid.items()}
+        counts = {stories: cell.rows[0]["contexts"] for (stories, _), cell in grid.items()}
+        memorise = [place(each.best) for each in smallest(rows).values() if each.best]
+        _draw_heat_map(left, gaps, counts, memorise, "Ours: gap to the entropy")
+        order, columns = _grid(grid)
+        for (stories, neurons), cell in grid.items():
+            if not cell.reached:
+                x, y = columns.index(neurons) + 0.34, order.index(stories) - 0.3
+                left.plot(x, y, "^", color=_ink(cell.gap), markersize=2.6)
+        left.set_xlabel(f"neurons m   (▲ 1 % not reached in {steps(rows):,} steps)", color=INK)
     table = read("madden-smallest")
     contexts = {int(row["stories"]): int(row["contexts"]) for row in table}
     framed = [(int(row["stories"]), int(row["neurons"])) for row in table]
@@ -206,23 +215,6 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
     _draw_smallest(np.ravel(lines)[0], rows)
     if both:
         _draw_protocols(lines[1], rows, both)
-
-
-def _draw_ours(axes: Axes, rows: RowsByLabel) -> None:
-    """A frame around the smallest model that memorises, triangles in cells that do not."""
-    grid = fast(rows)
-    if not grid:
-        return
-    contexts = {stories: cell.rows[0]["contexts"] for (stories, _), cell in grid.items()}
-    gaps = {at: cell.gap for at, cell in grid.items()}
-    framed = [place(each.best) for each in smallest(rows).values() if each.best]
-    _draw_heat_map(axes, gaps, contexts, framed, "Ours: gap to the entropy")
-    order, columns = _grid(grid)
-    for (stories, neurons), cell in grid.items():
-        if not cell.reached:
-            x, y = columns.index(neurons) + 0.34, order.index(stories) - 0.3
-            axes.plot(x, y, "^", color=_ink(cell.gap), markersize=2.6)
-    axes.set_xlabel(f"neurons m   (▲ 1 % not reached in {steps(rows):,} steps)", color=INK)
 
 
 def _draw_heat_map(
@@ -369,12 +361,4 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-MADDEN_1 = described(
-    "madden-1",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    fits=fits,
-    labels=LABELS,
-)
+MADDEN_1 = described("madden-1", LABELS, parts, draw, table, finding, fits)

@@ -71,17 +71,13 @@ def parts(settings: Settings) -> list[Part]:
 
 
 class Trained(NamedTuple):
-    """The trainings of one size on one number of sequences that did not diverge.
-
-    bits      memorised per parameter, by seed
-    settled   how many of them twice the steps changed by no more than 2 %
-    by_steps  for every seed, the bits per parameter of each attempt by its steps
-    """
+    """The trainings of one size on one number of sequences that did not diverge."""
 
     parameters: int
     sequences: int
-    bits: list[float]
-    settled: int
+    bits: list[float]  # memorised per parameter, by seed
+    settled: int  # how many of them twice the steps changed by no more than 2 %
+    # for every seed, the bits per parameter of each attempt by its steps
     by_steps: list[dict[int, float]]
 
     @property
@@ -146,18 +142,13 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
     left, middle, right = picture.subplots(1, 3)
     points, built = trained(rows), read("compiled")
     across, bits = column(built, "parameters"), column(built, "contexts")  # a bit for each context
+    built_bits = column(built, "stored_bits")
     sizes = [*across, *(one.parameters for one in points)]
     ends = (min(sizes), max(sizes))
     proved = {"marker": "s", "linestyle": "-", "linewidth": 1.1, "markersize": 5}
     for axes, stored, per, name, published in (
         (left, 1, across, f"{MORRIS_2025:g}", MORRIS_2025),
-        (
-            middle,
-            STORED,
-            column(built, "stored_bits"),
-            f"{MORRIS_2025:g} of {HALF} bits",
-            MORRIS_2025 / HALF,
-        ),
+        (middle, STORED, built_bits, f"{MORRIS_2025:g} of {HALF} bits", MORRIS_2025 / HALF),
     ):
         plotting.level(axes, ends, published)
         words, at = f"{name} (Morris et al.)", (ends[1], published)
@@ -235,12 +226,4 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-MORRIS_CAPACITY = described(
-    "morris-capacity",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    fits=fits,
-    labels=tuple(SETUPS),
-)
+MORRIS_CAPACITY = described("morris-capacity", tuple(SETUPS), parts, draw, table, finding, fits)

@@ -23,14 +23,11 @@ PATIENCE = 3
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """x -> weights . x + bias: at least 2 for every point, at least 2 apart for any two.
-
-    values  weights . point * 2**-exponent, integers; exponent <= 0
-    """
+    """x -> weights . x + bias: at least 2 for every point, at least 2 apart for any two."""
 
     weights: tuple[Fraction, ...]
     bias: int
-    values: NDArray
+    values: NDArray  # weights . point * 2**-exponent, integers; exponent <= 0
     exponent: int
     tries: int
 

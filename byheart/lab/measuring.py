@@ -255,16 +255,10 @@ def measure(
         raise ByheartError(
             f"{architecture} is not trained with the squared loss; use `loss='cross-entropy'`."
         )
-    sweep = Sweep(
-        architecture,
-        fixed(architecture, sizes or {}),
-        axes_of(architecture, axes),
-        {},
-        protocol_of(architecture, protocol, steps),
-        Criterion(*record.criterion) if criterion is None else criterion_of(criterion),
-        seeds,
-        find,
-    )
+    grid = fixed(architecture, sizes or {}), axes_of(architecture, axes)
+    how = protocol_of(architecture, protocol, steps)
+    aim = Criterion(*record.criterion) if criterion is None else criterion_of(criterion)
+    sweep = Sweep(architecture, *grid, {}, how, aim, seeds, find)
     check_complete(architecture, sweep.sizes, [name for name, _ in sweep.axes])
     if sweep.size > MOST:
         raise ByheartError(f"that is {sweep.size:,} trials; at most {MOST:,} are possible.")
@@ -311,23 +305,14 @@ def measure(
     problem = material.problem(counts[-1])
     keys = {trial.key for trial in sweep.trials()}
     spent = sum(row["seconds"] for key, row in rows.items() if key in keys)
+    known = problem.facts._asdict()
+    kind = {"vectors": problem.reads_vectors, "squared": problem.squared}
+    about = MeasuredData(name_of(data), counts[-1], length=problem.length, **kind, **known)
+    trials = Trials(sweep.total(rows), ran, sweep.done(rows) - ran)
+    seconds = Seconds(round(spent, 3), round(time.perf_counter() - started, 3))
+    place = None if save is None else str(save)
     return Measurement(
-        sweep,
-        MeasuredData(
-            name=name_of(data),
-            sequences=counts[-1],
-            length=problem.length,
-            vectors=problem.reads_vectors,
-            squared=problem.squared,
-            **problem.facts._asdict(),
-        ),
-        measured,
-        Trials(sweep.total(rows), ran, sweep.done(rows) - ran),
-        Seconds(round(spent, 3), round(time.perf_counter() - started, 3)),
-        str(folder),
-        None if save is None else str(save),
-        saved,
-        not_saved,
+        sweep, about, measured, trials, seconds, str(folder), place, saved, not_saved
     )
 
 

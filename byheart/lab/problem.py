@@ -189,15 +189,8 @@ def next_token(dataset: Dataset) -> Problem:
     tokens[np.arange(distributions.length) < lengths[:, None]] = distributions.tokens
     words = len(distributions.vocabulary)
     context = np.repeat(np.arange(len(distributions)), distributions.support)
-    return Problem(
-        words,
-        words,
-        tokens,
-        lengths,
-        context,
-        distributions.following.astype(np.int64),
-        distributions.counts,
-    )
+    answers = distributions.following.astype(np.int64), distributions.counts
+    return Problem(words, words, tokens, lengths, context, *answers)
 
 
 def prefixes(dataset: Dataset) -> Prefixes:
@@ -236,16 +229,10 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
     tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]
     pairs = tally(dataset, grouped)
     order = np.lexsort((pairs.label, pairs.context))
-    return Problem(
-        tokens.shape[2] if tokens.ndim == 3 else len(dataset.tokens),
-        1 if squared else len(dataset.label_names),
-        tokens,
-        lengths,
-        pairs.context[order],
-        pairs.label[order].astype(np.int64),
-        pairs.count[order],
-        squared,
-    )
+    answers = pairs.context[order], pairs.label[order].astype(np.int64), pairs.count[order]
+    inputs = tokens.shape[2] if tokens.ndim == 3 else len(dataset.tokens)
+    outputs = 1 if squared else len(dataset.label_names)
+    return Problem(inputs, outputs, tokens, lengths, *answers, squared)
 
 
 def _check_one_label(dataset: Dataset) -> None:

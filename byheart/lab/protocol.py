@@ -70,6 +70,17 @@ class Protocol:
 DANA = ("dana2024", "dana2024-program", "dana2024-mlp")
 _DANA_TEXT = Protocol("paper", (Attempt("adam", 1e-3, 10_000),), 1024, 1000)
 _DANA_SCRIPT = Protocol("script", (Attempt("adam", 1e-2, 4096, final=0.05),), 256, 64)
+_KAJITSUKA_TEXT = (Attempt("adamw", 1e-2, 1000, weight_decay=0.01),)
+_OPTUNA = Search(10, (1e-3, 1e-1), (0, 100))
+_MADDEN = tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (1500, 3000))
+# All sides of the figures' sizes: a curve over heads must not bend where H d_h is 128.
+_DANA = (Attempt("soap", 0.01, 1500, 0.0, 30, turned=1024),)
+# The second attempt has twice the steps, to show whether the first one had enough.
+_GPT2 = tuple(Attempt("adam", 0.03, steps, 0.0, 30) for steps in (4000, 8000))
+_KAJITSUKA = tuple(
+    Attempt("adam", rate, steps, 0.0, 30, shrink=0.1)
+    for rate, steps in ((0.03, 1000), (0.03, 4000), (0.01, 8000))
+)
 _FINAL = {"dana2024": 0.05, "dana2024-program": 0.05, "dana2024-mlp": 0.01}  # in script-3
 PROTOCOLS: dict[tuple[str, str], Protocol] = {
     ("madden2024", "paper"): Protocol("paper", (Attempt("adam", 1e-4, 50_000),)),
@@ -81,36 +92,11 @@ PROTOCOLS: dict[tuple[str, str], Protocol] = {
         )
         for name, final in _FINAL.items()
     },
-    ("kajitsuka2025", "paper"): Protocol(
-        "paper",
-        (Attempt("adamw", 1e-2, 1000, weight_decay=0.01),),
-        search=Search(10, (1e-3, 1e-1), (0, 100)),
-    ),
-    ("madden2024", "fast"): Protocol(
-        "fast", tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (1500, 3000)), stop=1e-7
-    ),
-    # All sides of the figures' sizes: a curve over heads must not bend where H d_h is 128.
-    **{
-        (name, "fast"): Protocol(
-            "fast", (Attempt("soap", 0.01, 1500, 0.0, 30, turned=1024),), stop=1e-7
-        )
-        for name in DANA
-    },
-    # The second attempt has twice the steps, to show whether the first one had enough.
-    ("gpt2", "fast"): Protocol(
-        "fast",
-        tuple(Attempt("adam", 0.03, steps, 0.0, 30) for steps in (4000, 8000)),
-        batch=2048,
-        batches=256,
-    ),
-    ("kajitsuka2025", "fast"): Protocol(
-        "fast",
-        tuple(
-            Attempt("adam", rate, steps, 0.0, 30, shrink=0.1)
-            for rate, steps in ((0.03, 1000), (0.03, 4000), (0.01, 8000))
-        ),
-        stop=1e-3,
-    ),
+    ("kajitsuka2025", "paper"): Protocol("paper", _KAJITSUKA_TEXT, search=_OPTUNA),
+    ("madden2024", "fast"): Protocol("fast", _MADDEN, stop=1e-7),
+    **{(name, "fast"): Protocol("fast", _DANA, stop=1e-7) for name in DANA},
+    ("gpt2", "fast"): Protocol("fast", _GPT2, batch=2048, batches=256),
+    ("kajitsuka2025", "fast"): Protocol("fast", _KAJITSUKA, stop=1e-3),
 }
 
 

@@ -180,11 +180,5 @@ def trial(row: Mapping[str, Any]) -> Trial:
         search = Search(search["trials"], tuple(search["rate"]), tuple(search["warmup"]))
     attempts = tuple(Attempt(**x) for x in protocol["attempts"])
     own = {"attempts": attempts, "frozen": tuple(protocol["frozen"]), "search": search}
-    return Trial(
-        row["architecture"],
-        row["sizes"],
-        row["data"],
-        Protocol(**{**protocol, **own}),
-        Criterion(**row["criterion"]),
-        row["seed"],
-    )
+    how = Protocol(**{**protocol, **own}), Criterion(**row["criterion"])
+    return Trial(row["architecture"], row["sizes"], row["data"], *how, row["seed"])

@@ -1,5 +1,7 @@
 """The facts of a dataset that bounds read, counted as `byheart stats` counts them."""
 
+from typing import Any
+
 import numpy as np
 
 from ..data.dataset import Dataset
@@ -27,28 +29,22 @@ def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
         if data.kind != "vector":
             tokens = data.tokens if data.kind == "string" else data.vectors[:, 0].tolist()
             union = len({*tokens, *data.label_names})
+    same = ("sequences", "contexts", "multisets", "labels", "vocabulary")
+    facts: dict[str, Any] = {fact: getattr(counted, fact) for fact in same}
+    entropy, conflicts = counted.entropy, counted.conflicts
+    sizes = counted.contexts, counted.labels, conflicts.contexts
     return DataFacts(
         name=name,
-        sequences=counted.sequences,
-        contexts=counted.contexts,
-        multisets=counted.multisets,
-        labels=counted.labels,
-        vocabulary=counted.vocabulary,
+        **facts,
         length=longest,
         union=union,
         dimension=dimension,
         radius=counted.separation.radius,
         distance=counted.separation.distance,
-        entropy=counted.entropy.total,
-        code_length=code_length(
-            counted.entropy.total,
-            counted.entropy.labels,
-            counted.contexts,
-            counted.labels,
-            counted.conflicts.contexts,
-        ),
-        conflicts=counted.conflicts.contexts,
-        mixed=counted.conflicts.multisets,
+        entropy=entropy.total,
+        code_length=code_length(entropy.total, entropy.labels, *sizes),
+        conflicts=conflicts.contexts,
+        mixed=conflicts.multisets,
         every=every,
         padded=padded,
     )

@@ -67,7 +67,6 @@ def crossing(one: str, other: str, shape: Shape, most: float = 1e15) -> float | 
     """The number of contexts from which on `one` is smaller than `other`; None if there is none."""
 
     def ahead(contexts: float) -> float:
-        """How much smaller `one` is."""
         forms = sizes(shape, contexts)
         return forms[other] - forms[one]
 

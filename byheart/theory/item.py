@@ -1,10 +1,13 @@
 """An item of a paper, and the row that answers a question with it."""
 
+import csv
 import inspect
+import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from ..errors import AssumptionError
 from .assumptions import check
@@ -123,6 +126,18 @@ def _worded(name: str) -> str:
     return NAMES.get(name, name.replace("_", " "))
 
 
-def named(*rows: tuple) -> dict[str, Item]:
-    """Items by name: each row has a name and the fields of an item, the last ones if wanted."""
-    return {name: Item(*fields) for name, *fields in rows}
+def items(group: str, **code: tuple[Any, ...]) -> dict[str, Item]:
+    """The items of items.csv that are of this group, by name.
+
+    code  the value of an item, or None, and its assumptions; without them if it has neither
+    """
+    text = files(__package__).joinpath("items.csv").read_text("utf-8")
+    rows = [row for row in csv.DictReader(text.splitlines()) if row.pop("group") == group]
+    names = [row.pop("name") for row in rows]
+    assert code.keys() <= set(names), "code without an item"
+    result = {}
+    for name, row in zip(names, rows, strict=True):
+        order = json.loads(row.pop("order") or "null")
+        value, *assumes = code.get(name, (None,))
+        result[name] = Item(**row, value=value, assumes=tuple(assumes), order=order)
+    return result

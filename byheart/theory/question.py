@@ -68,7 +68,6 @@ class ArchitectureFacts:
 
     @property
     def facts(self) -> Facts:
-        """The facts by name."""
         known = {**vars(self), "outputs": self.vocabulary if self.outputs is None else self.outputs}
         return {fact: value for fact, value in known.items() if fact != "name"}
 

@@ -19,24 +19,17 @@ KINDS = ("methods", "bounds", "checks", "figures")
 
 
 class Statement(NamedTuple):
-    """A statement, and where byheart has it.
-
-    says     what it states, in a few words
-    command  what follows "byheart" on a command line that shows it
-    methods  constructions that carry it out, as `byheart methods` names them
-    bounds   rows of `byheart bounds`, by their items
-    checks   checks of `byheart check`
-    figures  figures of `byheart reproduce`
-    """
+    """A statement, and where byheart has it."""
 
     paper: str
     item: str
-    says: str
-    command: str
+    says: str  # what it states, in a few words
+    command: str  # what follows "byheart" on a command line that shows it
+    # constructions that carry it out, as `byheart methods` names them
     methods: tuple[str, ...] = ()
-    bounds: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()  # rows of `byheart bounds`, by their items
+    checks: tuple[str, ...] = ()  # checks of `byheart check`
+    figures: tuple[str, ...] = ()  # figures of `byheart reproduce`
 
     @property
     def shown(self) -> tuple[str, ...]:

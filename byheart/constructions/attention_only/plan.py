@@ -52,19 +52,8 @@ def make_plan(
             f"{d}; use `head_dimension={d}` or a larger `dimension=...`."
         )
     needed = heads_needed(targets, size, d, skip, contexts)
-    shape = Shape(
-        vocabulary=len(targets.vocabulary),
-        length=targets.length,
-        dimension=d,
-        mixing=ATTENTION,
-        heads=options.heads or needed,
-        key_dimension=size,
-        value_dimension=size,
-        skip=True,
-        neurons=0,
-        activation="none",
-        padding=padding,
-    )
+    read, heads = (len(targets.vocabulary), targets.length), options.heads or needed
+    shape = Shape(*read, d, ATTENTION, heads, size, size, True, 0, "none", padding)
     check_memory(name, shape, len(targets))
     return Plan(targets, shape, needed)
 

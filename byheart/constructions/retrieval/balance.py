@@ -92,11 +92,7 @@ def _most_independent(layouts: Sequence[FoldLayout], hashes: NDArray[np.uint64])
 
 
 def _arranged(
-    contexts: "Counts",
-    places: list[int],
-    weights: list[int],
-    arrangements: int,
-    rng: random.Random,
+    contexts: "Counts", places: list[int], weights: list[int], arrangements: int, rng: random.Random
 ) -> tuple[list[int], int]:
     """The places in the order of the weights for which the fewest numbers are needed."""
     table = contexts.table(list(zip(places, weights, strict=True)))

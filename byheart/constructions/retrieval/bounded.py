@@ -29,16 +29,7 @@ from ...gadgets.blocks import Block, Unit, Write, fold, fold_and_count, select
 from ...gadgets.prefix_code import PrefixCode
 from .folds import TableLayout
 from .network import decode
-from .plan import (
-    Cost,
-    Ints,
-    Plan,
-    Stage,
-    Step,
-    Storage,
-    cost_of,
-    read_bits,
-)
+from .plan import Cost, Ints, Plan, Stage, Step, Storage, cost_of, read_bits
 from .problem import Task
 from .solve import Terms
 
@@ -54,14 +45,11 @@ class Digit(NamedTuple):
 
 @dataclass(frozen=True)
 class DigitPlan(Plan):
-    """A plan that reads H digit by digit, in any bases.
+    """A plan that reads H digit by digit, in any bases."""
 
-    spare    folds before the digits
-    clean    whether gates are 0 or 1, so that no sum mixes the hash with stored numbers;
-             otherwise a gate's lane holds 0 or something very negative, which is cheaper
-    """
-
-    spare: int = 0
+    spare: int = 0  # folds before the digits
+    # whether gates are 0 or 1, so that no sum mixes the hash with stored numbers; otherwise a
+    # gate's lane holds 0 or something very negative, which is cheaper
     clean: bool = False
 
     @cached_property

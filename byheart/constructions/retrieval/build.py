@@ -87,15 +87,8 @@ def posed(
 ) -> tuple[Input, tuple[int, ...], Problem | None]:
     """What the network reads, the labels by frequency, and the problem; None if there is none."""
     spec = read(dataset, options, length)
-    return spec, *prepare(
-        dataset,
-        contexts,
-        spec,
-        marks=options.reject_unknown,
-        mixing=options.attention,
-        embedding=options.embeds,
-        objective=options.minimise,
-    )
+    form = options.reject_unknown, options.attention, options.embeds, options.minimise
+    return spec, *prepare(dataset, contexts, spec, *form)
 
 
 def estimate(dataset: Dataset, contexts: Contexts, options: Settings) -> int | None:

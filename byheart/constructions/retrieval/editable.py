@@ -66,21 +66,16 @@ def effort_for(contexts: int) -> Effort:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Everything but the labels.
-
-    record   what finds it again without a search (`again`)
-    hashes   as the layout reads them
-    terms    the stored numbers that each context adds up
-    """
+    """Everything but the labels."""
 
     layout: FoldLayout
     hashed: Hash
-    hashes: NDArray[np.uint64]
-    terms: Terms
+    hashes: NDArray[np.uint64]  # as the layout reads them
+    terms: Terms  # the stored numbers that each context adds up
     window: int
     tries: int
     notes: tuple[str, ...]
-    record: dict
+    record: dict  # what finds it again without a search (`again`)
 
     @property
     def plan(self) -> FoldPlan:

@@ -27,16 +27,15 @@ class FoldPlan(Plan):
     """A plan whose folds each yield one bit of H; columns and rows are 2**a or 3 * 2**a.
 
     top, low     data folds before the others, and among them
-    marks        bits of the fingerprint
-    narrow       one index lane for everything: more parameters, but a stream of three lanes
-    reads        tables are read before the gates, and every gate reads its lane: one parameter,
-                 where a lane that waits for its gate and is added at last takes three
     """
 
     top: int = 0
     low: int = 0
-    marks: int = 0
+    marks: int = 0  # bits of the fingerprint
+    # one index lane for everything: more parameters, but a stream of three lanes
     narrow: bool = False
+    # tables are read before the gates, and every gate reads its lane: one parameter, where a lane
+    # that waits for its gate and is added at last takes three
     reads: bool = False
 
     @cached_property
@@ -208,19 +207,15 @@ class TableLayout(Layout):
     def program(self) -> Program:
         plan, folds = self.plan, self.folds[::-1]
         gates = {f.weight: 1 << t for t, f in enumerate(folds) if f.role == "gate"}
+        strides = [x - 1 for x in plan.tables]
+        tables = list(zip(self.table_place, self.table_start, strides, strict=True))
+        lanes = [
+            (sum(gates[w] for w in gates if w & idle), gates.get(fires, 0))
+            for idle, fires in plan.conditions
+        ]
+        rows, end, constants = self.row_steps, self.unknowns, self.lane_constant
         return program(
-            len(folds),
-            self.row_steps,
-            list(
-                zip(self.table_place, self.table_start, (x - 1 for x in plan.tables), strict=True)
-            ),
-            [
-                (sum(gates[w] for w in gates if w & idle), gates.get(fires, 0))
-                for idle, fires in plan.conditions
-            ],
-            self.unknowns,
-            stored=self.stored,
-            constants=self.lane_constant,
+            len(folds), rows, tables, lanes, end, stored=self.stored, constants=constants
         )
 
     def cells(self, table: int, lane: int) -> range:

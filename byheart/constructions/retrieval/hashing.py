@@ -24,19 +24,13 @@ SAFE = 1 << 61  # sums stay below 2^63
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """One integer per column to one per context: phi(own) + 2 sum(phi), or sum(phi).
+    """One integer per column to one per context: phi(own) + 2 sum(phi), or sum(phi)."""
 
-    indices  [sequences, columns] column numbers
-    which    [contexts] its sequence
-    own      [contexts] the number of its own column, None if it does not count
-    total    the largest sum of coefficients
-    level    whether all sums of coefficients are equal: then a constant can be taken off each phi
-    """
-
-    indices: NDArray[np.signedinteger]
-    which: Ints
-    own: Ints | None
-    total: int
+    indices: NDArray[np.signedinteger]  # [sequences, columns] column numbers
+    which: Ints  # [contexts] its sequence
+    own: Ints | None  # [contexts] the number of its own column, None if it does not count
+    total: int  # the largest sum of coefficients
+    # whether all sums of coefficients are equal: then a constant can be taken off each phi
     level: bool
 
     def __call__(self, phi: Ints) -> Ints:

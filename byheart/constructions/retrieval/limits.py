@@ -53,14 +53,10 @@ def best_of(
 
 
 class Limited(Limits):
-    """Limits on the length of parameters or sums.
+    """Limits on the length of parameters or sums."""
 
-    clean       whether gates must be 0 or 1
-    hash_bits   of H, and of the thresholds of its folds, at most
-    """
-
-    clean: bool
-    hash_bits: int
+    clean: bool  # whether gates must be 0 or 1
+    hash_bits: int  # of H, and of the thresholds of its folds, at most
     balance = staticmethod(best_of)
 
     @abstractmethod
@@ -272,16 +268,13 @@ def unread(plan: DigitPlan, mean: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A dataset made ready to be searched for under several limits.
-
-    problem   None if there is only one label
-    """
+    """A dataset made ready to be searched for under several limits."""
 
     dataset: Dataset
     contexts: Contexts
     spec: Input
     order: tuple[int, ...]
-    problem: Problem | None
+    problem: Problem | None  # None if there is only one label
 
     def build(self, limits: Limited, options: Settings, watch: Watch) -> Built | None:
         """A network within the limits, or None if none was found."""

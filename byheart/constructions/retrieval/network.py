@@ -61,21 +61,13 @@ STAGES: Mapping[str | tuple[str, str], str] = {
 
 @dataclass(frozen=True)
 class Settings(Labelled):
-    """The options of the family.
+    """The options of the family."""
 
-    embeds     whether tokens are ids of an embedding matrix
-    structure  of an editable network: the record with which it is found without a search
-    """
-
-    embeds: ClassVar[bool] = False
+    embeds: ClassVar[bool] = False  # whether tokens are ids of an embedding matrix
     stages = {**Labelled.stages, **STAGES}
 
     reject_unknown: int = option(
-        0,
-        "Detect unknown inputs; false-accept rate 2^-BITS.",
-        metavar="BITS",
-        least=0,
-        most=40,
+        0, "Detect unknown inputs; false-accept rate 2^-BITS.", metavar="BITS", least=0, most=40
     )
     minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
     effort: str = option(
@@ -86,6 +78,7 @@ class Settings(Labelled):
     editable: bool = option(
         False, "Let labels decide nothing but stored numbers, so that items can be edited."
     )
+    # of an editable network: the record with which it is found without a search
     structure: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -288,25 +281,8 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
 
     Thresholds of folds that fired, and cells and constants of lanes that are on.
     """
-    on = lanes_on(network, fired)
-    for index, layer in enumerate(network.layers):
-        if not isinstance(layer, FeedForward) or layer.stage not in {*FOLDS, "select"}:
-            continue
-        select = layer.stage == "select"
-        if layer.stage in ("store", "gate"):
-            for unit in fired[index]:
-                yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
-        cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
-        for name, entries in (("W2", cells), ("b2", layer.b2.entries)):
-            for row, column, value in entries:
-                if row in on:
-                    yield Parameter(index, name, row, column, value)
-
-
-def lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
-    """Lanes whose values reach the main lane 0: by gates that fired and read them, or added to such
-    a lane, step by step, by units that fired.
-    """
+    # lanes whose values reach the main lane 0: by gates that fired and read them, or added to such
+    # a lane, step by step, by units that fired
     added, on = {}, {0}
     for index, layer in enumerate(network.layers):
         if isinstance(layer, FeedForward) and layer.stage == "add lanes":
@@ -320,4 +296,15 @@ def lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
         while path[-1] in added:
             path.append(added[path[-1]])
         on |= set(path) if path[-1] in on else set()
-    return on
+    for index, layer in enumerate(network.layers):
+        if not isinstance(layer, FeedForward) or layer.stage not in {*FOLDS, "select"}:
+            continue
+        select = layer.stage == "select"
+        if layer.stage in ("store", "gate"):
+            for unit in fired[index]:
+                yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
+        cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
+        for name, entries in (("W2", cells), ("b2", layer.b2.entries)):
+            for row, column, value in entries:
+                if row in on:
+                    yield Parameter(index, name, row, column, value)

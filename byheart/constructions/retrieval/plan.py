@@ -37,17 +37,14 @@ MIXING = {"uniform": (2, 2), "hard": (2, 4), "sparse": (4, 4), "sum": (0, 0)}
 class Plan(ABC):
     """The free choices of a construction.
 
-    columns      bit positions of a stored number where a context's word may begin
-    tables       rows of each table
-    lanes        copies of the tables; lane 0 is always on, the others depend on one or two gates
-    gates        gate bits
     token_folds, mix_folds   folds of each token, and of the sum
     """
 
-    columns: int
-    tables: tuple[int, ...] = ()
+    columns: int  # bit positions of a stored number where a context's word may begin
+    tables: tuple[int, ...] = ()  # rows of each table
+    # copies of the tables; lane 0 is always on, the others depend on one or two gates
     lanes: int = 1
-    gates: int = 0
+    gates: int = 0  # gate bits
     token_folds: int = 1
     mix_folds: int = 0
 
@@ -109,19 +106,16 @@ class Program(NamedTuple):
     """A layout as the kernels read it; folds count from the last, sets of folds are bits.
 
     table, weight         [folds] the table whose row index grows, or -1, and by how much
-    stored                [folds] the number in the threshold, or -1
     first, kept, numbers  [folds + 1], [reads] where the reads of a fold begin; each adds a number
                           if the fold that is kept has fired
     place, begin, stride  [tables] the last fold before a table is read; the number in row 1 of lane
                           0, and how far the next lane is
     idle, fires           [lanes] folds that must not fire, and the one that must, as it adds it
-    constant              [lanes] the number of its constant, or -1
-    end                   numbers from here on are left out
     """
 
     table: Ints
     weight: Ints
-    stored: Ints
+    stored: Ints  # [folds] the number in the threshold, or -1
     first: Ints
     kept: Ints
     numbers: Ints
@@ -130,8 +124,8 @@ class Program(NamedTuple):
     stride: Ints
     idle: NDArray[np.uint64]
     fires: NDArray[np.uint64]
-    constant: Ints
-    end: int
+    constant: Ints  # [lanes] the number of its constant, or -1
+    end: int  # numbers from here on are left out
 
 
 class Layout(ABC):
@@ -316,23 +310,15 @@ def gather_terms(hashes, program, starts, units, fill):
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """Solved numbers, ready to be placed.
-
-    numbers    one per unit of the layout
-    digits     the stored sum is below 2**digits for every context
-    window     bits of the longest word
-    unit       stored numbers are multiplied by it, a power of two
-    hash_unit  the hash is multiplied by it, a power of two
-    constant   added once, so that the stored sum is positive for every context
-    """
+    """Solved numbers, ready to be placed."""
 
     layout: Any
-    numbers: Sequence[int]
-    digits: int
-    window: int
-    unit: Fraction
-    hash_unit: Fraction
-    constant: int = 0
+    numbers: Sequence[int]  # one per unit of the layout
+    digits: int  # the stored sum is below 2**digits for every context
+    window: int  # bits of the longest word
+    unit: Fraction  # stored numbers are multiplied by it, a power of two
+    hash_unit: Fraction  # the hash is multiplied by it, a power of two
+    constant: int = 0  # added once, so that the stored sum is positive for every context
 
     @property
     def positions(self) -> int:

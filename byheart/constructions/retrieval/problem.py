@@ -19,26 +19,16 @@ LONGEST_WORD = 60  # label word and fingerprint together
 
 @dataclass(frozen=True)
 class Task:
-    """The amount that must be stored.
+    """The amount that must be stored."""
 
-    contexts     distinct contexts
-    equations    label and fingerprint bits of all contexts together
-    code         words of the labels
-    inputs       columns of the first layer: coordinates, or ids of an embedding
-    embed        its nonzero parameters, without an offset
-    marks        fingerprint bits
-    total        the largest sum of coefficients: 2 length + 1 with attention
-    mixing       where columns meet: "uniform", "hard", "sparse" or "sum"
-    """
-
-    contexts: int
-    equations: int
-    code: PrefixCode
-    inputs: int
-    embed: int
-    marks: int
-    total: int
-    mixing: str = "uniform"
+    contexts: int  # distinct contexts
+    equations: int  # label and fingerprint bits of all contexts together
+    code: PrefixCode  # words of the labels
+    inputs: int  # columns of the first layer: coordinates, or ids of an embedding
+    embed: int  # its nonzero parameters, without an offset
+    marks: int  # fingerprint bits
+    total: int  # the largest sum of coefficients: 2 length + 1 with attention
+    mixing: str = "uniform"  # where columns meet: "uniform", "hard", "sparse" or "sum"
 
     @property
     def window(self) -> int:
@@ -53,19 +43,13 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The contexts that are to be told apart, without their labels.
-
-    columns   [columns, coordinates] integers, the distinct input columns
-    sums      from columns to contexts
-    draw      whether tokens are ids whose numbers are drawn
-    grain     a power of two: columns are the input's coordinates times this
-    """
+    """The contexts that are to be told apart, without their labels."""
 
     task: Task
-    columns: NDArray
-    sums: Sums
-    draw: bool = False
-    grain: int = 1
+    columns: NDArray  # [columns, coordinates] integers, the distinct input columns
+    sums: Sums  # from columns to contexts
+    draw: bool = False  # whether tokens are ids whose numbers are drawn
+    grain: int = 1  # a power of two: columns are the input's coordinates times this
 
     @property
     def mixed(self) -> bool:
@@ -75,12 +59,9 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem(Inputs):
-    """Contexts and the words that they must give.
+    """Contexts and the words that they must give."""
 
-    labels    [contexts] label numbers in the order of the code
-    """
-
-    labels: NDArray
+    labels: NDArray  # [contexts] label numbers in the order of the code
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -103,7 +84,6 @@ def prepare(
     dataset: Dataset,
     contexts: Contexts,
     spec: Input,
-    *,
     marks: int = 0,
     mixing: str = "uniform",
     embedding: bool = False,

@@ -55,28 +55,18 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class ReaderPlan:
-    """The free choices of the form.
+    """The free choices of the form."""
 
-    cells        of the zigzag
-    gates        column folds; columns = cells * 2**gates
-    lead         data folds before the first creator or row
-    creators     bits that are kept
-    data         data folds
-    reads        numbers that data folds add for bits of creators
-    token_folds  of each token
-    rows         of each table, powers of two
-    dropped      numbers of the last lane of the tables that are left out: the last rows of the last
-                 table first
-    """
-
-    cells: int
-    gates: int
-    lead: int
-    creators: int
-    data: int
-    reads: int
-    token_folds: int = 0
-    rows: tuple[int, ...] = ()
+    cells: int  # of the zigzag
+    gates: int  # column folds; columns = cells * 2**gates
+    lead: int  # data folds before the first creator or row
+    creators: int  # bits that are kept
+    data: int  # data folds
+    reads: int  # numbers that data folds add for bits of creators
+    token_folds: int = 0  # of each token
+    rows: tuple[int, ...] = ()  # of each table, powers of two
+    # numbers of the last lane of the tables that are left out: the last rows of the last table
+    # first
     dropped: int = 0
 
     @cached_property
@@ -119,15 +109,12 @@ class ReaderPlan:
 
 @dataclass(frozen=True, eq=False)
 class ReaderLayout(Layout):
-    """A plan whose folds have found their places; folds count from the first.
-
-    gates  the folds that are column gates; gate j counts for cells * 2**j columns
-    reads  (fold, creator) pairs
-    """
+    """A plan whose folds have found their places; folds count from the first."""
 
     plan: ReaderPlan
+    # the folds that are column gates; gate j counts for cells * 2**j columns
     gates: tuple[int, ...]
-    reads: tuple[tuple[int, int], ...]
+    reads: tuple[tuple[int, int], ...]  # (fold, creator) pairs
 
     @cached_property
     def folds(self) -> tuple[Step, ...]:  # type: ignore[override]
@@ -210,39 +197,26 @@ def pairs_of(folds: Sequence[Step]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A hash that a survey found.
+    """A hash that a survey found."""
 
-    unknowns    stored numbers that it needs
-    gates       folds that are column gates
-    offset      where the range of H begins that the folds bring to a cell
-    fired       [contexts] bit t: fold t, counted from the last, fires
-    cell        [contexts] what is left then
-    """
-
-    unknowns: int
-    gates: tuple[int, ...]
-    offset: int
+    unknowns: int  # stored numbers that it needs
+    gates: tuple[int, ...]  # folds that are column gates
+    offset: int  # where the range of H begins that the folds bring to a cell
     hashed: Hash
-    fired: NDArray[np.uint64]
-    cell: NDArray[np.int64]
+    fired: NDArray[np.uint64]  # [contexts] bit t: fold t, counted from the last, fires
+    cell: NDArray[np.int64]  # [contexts] what is left then
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Everything that the weights need.
-
-    numbers  one per unit of the layout
-    window   bits of the longest word
-    guard    sums of numbers are below 2**guard in units of 2**(K + 1)
-    scale    the hash is multiplied by 3 * 2**scale
-    """
+    """Everything that the weights need."""
 
     layout: ReaderLayout
     draw: Draw
-    numbers: Sequence[int]
-    window: int
-    guard: int
-    scale: int
+    numbers: Sequence[int]  # one per unit of the layout
+    window: int  # bits of the longest word
+    guard: int  # sums of numbers are below 2**guard in units of 2**(K + 1)
+    scale: int  # the hash is multiplied by 3 * 2**scale
 
     @property
     def positions(self) -> int:
@@ -278,12 +252,21 @@ def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
     # a kink of the decoder at the threshold of the first digit needs no bias
     level = sum(x * slope == (labels + 1) // 2 for x, _ in kinks)
     digits = task.label_digits
+    # two parameters per row, but for a bias that is 0, and one per number; where the last rows of a
+    # lane are left out, two second differences stay at the edge
+    tables: list[Stage] = []
+    dropped = plan.dropped
+    for rows in reversed(plan.rows):
+        here = min(dropped, rows - 1)
+        dropped -= here
+        saved = here if here == rows - 1 else max(0, here - 2)
+        tables.append((2 * rows - 3 + plan.lanes * (rows - 1) - saved, 1, rows - 1))
     stages: list[Stage] = [
         (3 * plan.token_folds, plan.token_folds, plan.token_folds),
         (3 * plan.data + plan.reads, plan.data, plan.data),
         (7 * plan.creators, plan.creators, 2 * plan.creators),
         (7 * plan.row_bits, plan.row_bits, 2 * plan.row_bits),
-        *_table_stages(plan),
+        *tables,
         (max(0, plan.lanes - 1), 0, 0),  # data folds that add their lane
         (7 * gates, 2 * gates, 2 * gates),
         (3 * (plan.cells - 1) + 1, 1, plan.cells - 1),
@@ -295,19 +278,6 @@ def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
     whole = cost_of(task, stages, width, False, plan.unknowns, plan.columns)
     folds = plan.data + plan.creators
     return Cost(whole.nonzero, whole.dense, whole.bits + folds * (8 + plan.folds / 2))
-
-
-def _table_stages(plan: ReaderPlan) -> Iterator[Stage]:
-    """Two parameters per row, but for a bias that is 0, and one per number.
-
-    Where the last rows of a lane are left out, two second differences stay at the edge.
-    """
-    dropped = plan.dropped
-    for rows in reversed(plan.rows):
-        here = min(dropped, rows - 1)
-        dropped -= here
-        saved = here if here == rows - 1 else max(0, here - 2)
-        yield 2 * rows - 3 + plan.lanes * (rows - 1) - saved, 1, rows - 1
 
 
 def expected_cost(plan: ReaderPlan, task: Task) -> Cost:
@@ -331,7 +301,10 @@ def planned(
     folds, lane = chain - gates, sum(rows) - len(rows)  # numbers that a lane has of the tables
     for size in rows:
         folds -= size.bit_length() - 1
-    lead = lead_of(task) if rows or unknowns > 1 + folds else 0
+    lead = 0
+    if rows or unknowns > 1 + folds:
+        # the second fold fires for most contexts: a creator there would keep nothing
+        lead = 2 if task.contexts <= 4000 else 4
     for creators in range(folds - lead + 1):
         later = folds - creators - lead  # data folds, which may read; each has a lane of the tables
         surplus = 1 + folds + (1 + later) * lane - unknowns
@@ -340,11 +313,6 @@ def planned(
             data = lead + later
             return ReaderPlan(cells, gates, lead, creators, data, reads, token_folds, rows, dropped)
     return None
-
-
-def lead_of(task: Task) -> int:
-    """The second fold fires for most contexts: a creator there would keep nothing."""
-    return 2 if task.contexts <= 4000 else 4
 
 
 def structures(
@@ -420,16 +388,11 @@ def _folds(solution: Solution) -> Iterator[Block]:
                 read[f"L{layout.lanes[place]}"] = -HALF
             yield replace(block, units=[({**weights, **read}, bias)])
         if place == layout.select_place:
-            yield from _select(solution)
-
-
-def _select(solution: Solution) -> Iterator[Block]:
-    """Add the chosen row of each table to the main lane and to those that data folds add."""
-    layout, lanes = solution.layout, range(solution.layout.plan.lanes)
-    for table in range(len(layout.plan.rows)):
-        held = [layout.values(table, lane, solution.numbers) for lane in lanes]
-        values = {f"L{lane}" if lane else "v": held[lane] for lane in lanes}
-        yield select("select", f"J{table}", values, {}, reset=False)
+            # the chosen row of each table, to the main lane and to those that data folds add
+            lanes = {f"L{lane}" if lane else "v": lane for lane in range(layout.plan.lanes)}
+            for table in range(len(layout.plan.rows)):
+                values = {name: layout.values(table, x, numbers) for name, x in lanes.items()}
+                yield select("select", f"J{table}", values, {}, reset=False)
 
 
 def _zigzag(solution: Solution) -> Block:

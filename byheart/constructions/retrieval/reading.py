@@ -47,26 +47,17 @@ MARGIN = 1e-9  # of the bounds, for sums in doubles
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to look.
+    """How hard to look."""
 
-    plans      whose hashes are surveyed
-    draws      hashes of each
-    orders     places of the column gates tried with each hash
-    luck       log2 of the right-hand sides that the solver may try
-    solutions  to choose the shortest sums from
-    shorten    steps of the search for short sums
-    shorter    bits that a hash may have less than usual; those where contexts meet are dropped
-    readings   choices of the bits that data folds read, to take the best from
-    """
-
-    plans: int
-    draws: int
-    orders: int
-    luck: float
-    solutions: int
-    shorten: float
+    plans: int  # whose hashes are surveyed
+    draws: int  # hashes of each
+    orders: int  # places of the column gates tried with each hash
+    luck: float  # log2 of the right-hand sides that the solver may try
+    solutions: int  # to choose the shortest sums from
+    shorten: float  # steps of the search for short sums
+    # bits that a hash may have less than usual; those where contexts meet are dropped
     shorter: int = 0
-    readings: int = 1
+    readings: int = 1  # choices of the bits that data folds read, to take the best from
 
 
 def effort_for(contexts: int, high: bool = False) -> Effort:
@@ -162,17 +153,8 @@ def _surveyed(
     found = []
     for number, plan in enumerate(plans):
         start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
-        draws = survey(
-            contexts,
-            plan,
-            problem.lengths,
-            task.window,
-            luck=effort.luck,
-            draws=effort.draws,
-            orders=effort.orders,
-            seed=start,
-            labels=labels,
-        )
+        luck, tries, lengths = effort.luck, (effort.draws, effort.orders), problem.lengths
+        draws = survey(contexts, plan, lengths, task.window, luck, *tries, start, labels)
         for draw in draws:
             full = planned(
                 task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows

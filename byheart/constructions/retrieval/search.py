@@ -55,19 +55,14 @@ class Needs:
 
 
 class Limits(ABC):
-    """The bounds of a network, and the plans that keep to them.
+    """The bounds of a network, and the plans that keep to them."""
 
-    bounded     whether the limits may leave no room for a remedy, which ends the search; without
-                bounds, contexts that crowd get more token folds before more numbers are stored
-    lowest      whether stored numbers have a bit below all positions
-    token_bits  of the thresholds of the token folds, at most
-    balance     finds the layout of a plan
-    """
-
+    # whether the limits may leave no room for a remedy, which ends the search; without bounds,
+    # contexts that crowd get more token folds before more numbers are stored
     bounded: bool = True
-    lowest: bool = False
-    token_bits: float = math.inf
-    balance: Callable[..., tuple[Layout, int]]
+    lowest: bool = False  # whether stored numbers have a bit below all positions
+    token_bits: float = math.inf  # of the thresholds of the token folds, at most
+    balance: Callable[..., tuple[Layout, int]]  # finds the layout of a plan
 
     @abstractmethod
     def plans(self, task: Task, objective: str, needs: Needs) -> Sequence[Plan]:
@@ -88,16 +83,8 @@ class Limits(ABC):
         words, lengths = problem.words(layout.marks_of(hashes)), problem.lengths
         column, terms = layout.column_of(hashes), layout.terms(hashes)
         first, most = max(load, layout.fewest), plan.unknowns
-        system = System(
-            plan.columns,
-            column,
-            terms,
-            words,
-            lengths,
-            task.window,
-            lowest=self.lowest,
-            elimination=layout.elimination,
-        )
+        bits = column, terms, words, lengths, task.window
+        system = System(plan.columns, *bits, self.lowest, layout.elimination)
         numbers = solve(system, first, most)
         if numbers is None:
             return "rank"
@@ -121,24 +108,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to look: a small problem is cheap to try again, a large one had better work at once.
+    """How hard to look: a small problem is cheap to try again, a large one should work at once."""
 
-    attempts   at most
-    conflicts  in a row before the hash is enlarged
-    failures   of another kind before the plan is
-    plans      tried side by side
-    balancing  orders of the parts to look at
-    spare      first guess of the fullest position, in units of expected_load
-    slack      first guess of the numbers beyond its equations
-    """
-
-    attempts: int
-    conflicts: int
-    failures: int
-    plans: int
-    balancing: int
-    spare: float
-    slack: int
+    attempts: int  # at most
+    conflicts: int  # in a row before the hash is enlarged
+    failures: int  # of another kind before the plan is
+    plans: int  # tried side by side
+    balancing: int  # orders of the parts to look at
+    spare: float  # first guess of the fullest position, in units of expected_load
+    slack: int  # first guess of the numbers beyond its equations
 
     def patience(self, reason: str) -> int:
         """Failures of a kind before something is enlarged."""

@@ -39,20 +39,15 @@ MANY = 1 << 20  # contexts from which on terms are written by threads, and small
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the search for a solution goes on.
+    """How long the search for a solution goes on."""
 
-    returns           times that a position sends the search back before it is given up
-    returns_of_words  the same if labels have several bits: then neighbouring positions are full too
-    kept              positions whose factors are kept for going back
-    missing           free unknowns that may be missing: then the search goes back and draws others
-    cheap             dependent equations of a position beyond which each one halves the returns
-    """
-
-    returns: int = 96
+    returns: int = 96  # times that a position sends the search back before it is given up
+    # the same if labels have several bits: then neighbouring positions are full too
     returns_of_words: int = 12
-    kept: int = 8
+    kept: int = 8  # positions whose factors are kept for going back
+    # free unknowns that may be missing: then the search goes back and draws others
     missing: int = 6
-    cheap: int = 20
+    cheap: int = 20  # dependent equations of a position beyond which each one halves the returns
 
 
 USUAL = Patience()

@@ -30,8 +30,6 @@ class Contexts(NamedTuple):
     columns, low, extent   [columns, coordinates] integers; their least values and ranges
     ids, place             with an embedding: the token ids, and the index of each column's id
     members, which, own    as in retrieval.hashing.Sums; the index after the last column counts 0
-    above                  the share of the range that no token may fall below (sums that do not
-                           all have one number of tokens)
     """
 
     columns: NDArray[np.int64]
@@ -43,20 +41,18 @@ class Contexts(NamedTuple):
     which: NDArray[np.int64]
     own: NDArray[np.int64]
     total: int
+    # the share of the range that no token may fall below (sums that do not all have one number of
+    # tokens)
     above: float
 
 
 class Best(NamedTuple):
-    """The best hashes so far, in any order.
+    """The best hashes so far, in any order."""
 
-    rows    [hashes, 3 + coordinates + gates] numbers needed, largest token, offset, weights, gates
-    scores  [hashes] less is better
-    states  [hashes] of the random numbers before the hash was drawn
-    """
-
+    # [hashes, 3 + coordinates + gates] numbers needed, largest token, offset, weights, gates
     rows: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    states: NDArray[np.uint64]
+    scores: NDArray[np.float64]  # [hashes] less is better
+    states: NDArray[np.uint64]  # [hashes] of the random numbers before the hash was drawn
 
 
 def contexts_of(problem: Inputs) -> Contexts | None:

@@ -46,7 +46,11 @@ def candidates(
     sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
     for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
-        sized = list(_plain_plans(task, columns, numbers, bits))
+        sized, spelled = [], folds_of(columns)
+        data = max(numbers - 1, bits - spelled - task.marks, 0)
+        if data + spelled + task.marks <= MAX_FOLDS:  # no tables: every number in a fold
+            low = min(data, 3)
+            sized.append(FoldPlan(columns, top=data - low, low=low, marks=task.marks))
         if objective == "dense":
             sized += [replace(plan, narrow=True) for plan in sized]
             sized += _narrow_plans(task, columns, numbers, bits)
@@ -57,15 +61,6 @@ def candidates(
         for plan in sized:
             plans.append((cost(plan, task, plan.used(numbers)).of(objective), columns, plan))
     return tuple(plan for *_, plan in sorted(plans, key=lambda priced: priced[:2]))
-
-
-def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
-    """No tables: every number in a fold."""
-    spelled = folds_of(columns)
-    data = max(numbers - 1, bits - spelled - task.marks, 0)
-    if data + spelled + task.marks <= MAX_FOLDS:
-        low = min(data, 3)
-        yield FoldPlan(columns, top=data - low, low=low, marks=task.marks)
 
 
 def _pairs(columns: int) -> Iterator[tuple[tuple[int, int], int, bool]]:

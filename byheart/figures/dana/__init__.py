@@ -5,52 +5,28 @@ from .neurons import DANA_3
 from .program import DANA_PROGRAM
 from .scaling import Scaling
 
+WIDE = {"head_dimension": 10, "heads": 20}
+TALL = {"dimension": 10, "heads": 20}
+SAME = {"dimension": 10, "head_dimension": 10}
+PLANE = {"dimension": 2, "head_dimension": 2}
 DANA_1A = Scaling(
-    name="dana-1a",
-    axis="heads",
-    values=tuple(range(1, 32)),
-    quick=(1, 11, 21, 31),
-    sizes={"dimension": 10, "head_dimension": 10},
-    experiment="heads",
+    "dana-1a",
+    "heads",
+    tuple(range(1, 32)),
+    (1, 11, 21, 31),
+    SAME,
+    "heads",
     seeds=5,
     others=(("script", (6, 16, 21)), ("paper", (11,))),
     program=(11,),
 )
+TO_TEN, TO_15, TO_21 = tuple(range(1, 11)), tuple(range(5, 16)), tuple(range(1, 22, 2))
 DANA_1B = Scaling(
-    name="dana-1b",
-    axis="head_dimension",
-    values=tuple(range(1, 11)),
-    quick=(1, 4, 7, 10),
-    sizes={"dimension": 10, "heads": 20},
-    experiment="head-dimension",
-    degree=2,
+    "dana-1b", "head_dimension", TO_TEN, (1, 4, 7, 10), TALL, "head-dimension", degree=2
 )
-DANA_2A = Scaling(
-    name="dana-2a",
-    axis="dimension",
-    values=tuple(range(5, 16)),
-    quick=(5, 8, 10, 12, 15),
-    sizes={"head_dimension": 10, "heads": 20},
-    experiment="dimension",
-    pieces=10,
-)
+DANA_2A = Scaling("dana-2a", "dimension", TO_15, (5, 8, 10, 12, 15), WIDE, "dimension", pieces=10)
 DANA_4 = Scaling(
-    name="dana-4",
-    vocabulary=10,
-    axis="heads",
-    values=tuple(range(1, 22, 2)),
-    quick=(1, 5, 9, 13, 17, 21),
-    sizes={"dimension": 2, "head_dimension": 2},
-    experiment="plane",
-    program=(13,),
+    "dana-4", "heads", TO_21, (1, 5, 9, 13, 17, 21), PLANE, "plane", vocabulary=10, program=(13,)
 )
-
-DANA = (
-    DANA_1A.figure,
-    DANA_1B.figure,
-    DANA_2A.figure,
-    DANA_2B,
-    DANA_3,
-    DANA_4.figure,
-    DANA_PROGRAM,
-)
+ONE_SIZE = [scaling.figure for scaling in (DANA_1A, DANA_1B, DANA_2A, DANA_4)]
+DANA = (*ONE_SIZE[:3], DANA_2B, DANA_3, ONE_SIZE[3], DANA_PROGRAM)

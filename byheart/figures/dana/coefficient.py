@@ -176,11 +176,5 @@ def finding(rows: RowsByLabel) -> str:
 
 
 DANA_2B = described(
-    "dana-2b",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    fits=fits,
-    labels=(*(f"d{d}" for d in HEADS), PROGRAM),
+    "dana-2b", (*(f"d{d}" for d in HEADS), PROGRAM), parts, draw, table, finding, fits
 )

@@ -128,16 +128,6 @@ def finding(rows: RowsByLabel) -> str:
     return f"Accuracy per 1,000 parameters, ours: {listed}."
 
 
-DANA_3 = described(
-    "dana-3",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    fits=fits,
-    labels=(
-        *(f"{label}-d{d}" for d in HEADS for label in MODELS),
-        *(f"{SCHEDULE}-{label}-d{SCRIPT[0]}" for label in MODELS),
-        PROGRAM,
-    ),
-)
+GRID = [f"{label}-d{d}" for d in HEADS for label in MODELS]
+SCHEDULED = [f"{SCHEDULE}-{label}-d{SCRIPT[0]}" for label in MODELS]
+DANA_3 = described("dana-3", (*GRID, *SCHEDULED, PROGRAM), parts, draw, table, finding, fits)

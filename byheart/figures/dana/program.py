@@ -46,7 +46,6 @@ class Panel(sweeps.Growth):
         ]
 
     def ours(self, rows: RowsByLabel) -> dict[str, Points]:
-        """Our points, by model."""
         return {
             label: accuracies.points(part, self.axis)
             for label in MODELS
@@ -92,39 +91,15 @@ WIDE, FEW = {"dimension": 10, "heads": 20}, {"dimension": 10, "heads": 8}
 HIGH = {"head_dimension": 10, "heads": 20}
 TO_TEN, SOME = tuple(range(1, 11)), (1, 2, 4, 6, 8, 10)
 OVER, ACROSS = "head_dimension", "dimension"
-NARROW = Panel(
-    "2a-script",
-    ACROSS,
-    (5, 7, 9),
-    (),
-    HIGH,
-    ACROSS,
-    title="d_h = 10, 20 heads (script)",
-    protocol="script",
-)
+OVER_D_H, OVER_D = (WIDE, "head-dimension", VOCABULARY), (HIGH, ACROSS, VOCABULARY)
+TITLES = "20 heads", "d_h = 10, 20 heads"
+NARROW = Panel("2a-script", ACROSS, (5, 7, 9), (), *OVER_D, f"{TITLES[1]} (script)", "script")
 PANELS = (
-    Panel(
-        "script",
-        OVER,
-        SOME,
-        (),
-        WIDE,
-        "head-dimension",
-        title="20 heads (script)",
-        protocol="script",
-    ),
-    Panel("1b", OVER, TO_TEN, (2, 6, 10), WIDE, "head-dimension", title="20 heads (fast)"),
+    Panel("script", OVER, SOME, (), *OVER_D_H, f"{TITLES[0]} (script)", "script"),
+    Panel("1b", OVER, TO_TEN, (2, 6, 10), *OVER_D_H, f"{TITLES[0]} (fast)"),
     Panel("fewer-heads", OVER, SOME, (), FEW, title="8 heads (fast)"),
     NARROW,
-    Panel(
-        "2a",
-        ACROSS,
-        tuple(range(5, 16)),
-        (6, 10, 13),
-        HIGH,
-        ACROSS,
-        title="d_h = 10, 20 heads (fast)",
-    ),
+    Panel("2a", ACROSS, tuple(range(5, 16)), (6, 10, 13), *OVER_D, f"{TITLES[1]} (fast)"),
 )
 
 
@@ -213,12 +188,5 @@ def leading(fit: Fit) -> str:
     return f"{fit.coefficients[-1]:+.4f} ± {fit.errors[-1]:.4f}"
 
 
-DANA_PROGRAM = described(
-    "dana-program",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    fits=fits,
-    labels=tuple(f"{label}-{panel.name}" for panel in PANELS for label in MODELS),
-)
+LABELS = tuple(f"{label}-{panel.name}" for panel in PANELS for label in MODELS)
+DANA_PROGRAM = described("dana-program", LABELS, parts, draw, table, finding, fits)

@@ -33,17 +33,14 @@ GUARANTEES: tuple[tuple[str, int, Callable[..., int]], ...] = (
 
 @dataclass(frozen=True)
 class Scaling(sweeps.Growth):
-    """A figure with one size on its axis; the name is "dana-1a" for Figure 1a.
+    """A figure with one size on its axis; the name is "dana-1a" for Figure 1a."""
 
-    degree   of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
-    others   values that are also trained by the authors' schedules
-    program  values that are also trained with the architecture of the authors' program
-    """
-
-    degree: int = 1
+    degree: int = 1  # of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
     pieces: int | None = None
     seeds: int = sweeps.SEEDS
+    # values that are also trained by the authors' schedules
     others: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    # values that are also trained with the architecture of the authors' program
     program: tuple[int, ...] = ()
 
     @property
@@ -51,13 +48,7 @@ class Scaling(sweeps.Growth):
         labels = ["fast", *(name for name, _ in self.others)]
         labels += [PROGRAM] if self.program else []
         return described(
-            self.name,
-            parts=self.parts,
-            draw=self.draw,
-            table=self.table,
-            finding=self.finding,
-            fits=self.fits,
-            labels=tuple(labels),
+            self.name, tuple(labels), self.parts, self.draw, self.table, self.finding, self.fits
         )
 
     def parts(self, settings: Settings) -> list[Part]:

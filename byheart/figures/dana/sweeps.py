@@ -62,20 +62,14 @@ def _table(vocabulary: int) -> Dataset:
 
 @dataclass(frozen=True)
 class Growth:
-    """Accuracy as one size of the model grows.
-
-    axis        the size that grows
-    values      the sizes that are trained, and quick a few of them
-    sizes       the other sizes of the model
-    experiment  of the published numbers, None if there are none of these sizes
-    """
+    """Accuracy as one size of the model grows."""
 
     name: str
-    axis: str
-    values: tuple[int, ...]
+    axis: str  # the size that grows
+    values: tuple[int, ...]  # the sizes that are trained, and quick a few of them
     quick: tuple[int, ...]
-    sizes: dict[str, int]
-    experiment: str | None = None
+    sizes: dict[str, int]  # the other sizes of the model
+    experiment: str | None = None  # of the published numbers, None if there are none of these sizes
     vocabulary: int = 50
 
     @property

@@ -150,9 +150,7 @@ def figure(
             parts.append(sweeps.part(kind, dataset, (("layers", depths),), how, seeds))
         return parts
 
-    return described(
-        name, parts=parts, draw=draw, table=table, finding=finding, labels=tuple(depths_by_kind)
-    )
+    return described(name, tuple(depths_by_kind), parts, draw, table, finding)
 
 
 KAJITSUKA_1 = figure(

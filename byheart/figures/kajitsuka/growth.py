@@ -1,7 +1,5 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...architectures import kajitsuka2025
@@ -23,38 +21,25 @@ BLOCK = kajitsuka2025(1, 1, 2).parameters - kajitsuka2025(1, 1, 1).parameters  #
 SHIFT = 16  # sequences between points of several set-ups at the same N
 
 
-class Panel(NamedTuple):
-    """A title, and set-ups with their names and colours; the first one has the bound."""
-
-    title: str
-    looks: dict[str, tuple[str, str]]
-
-
-PANELS = (
-    Panel(
-        "words, embedding learnt",
-        {
-            "trained": ("read at the first word", plotting.OURS),
-            "trained-special": ("at a special token", GREEN),
-            "trained-last": ("at the last word", plotting.BOUND),
-            "paper": ("first word, the paper's protocol", INK),
-        },
-    ),
-    Panel("words, embedding frozen", {"frozen": ("read at the first word", plotting.OURS)}),
-    Panel(
-        "words, fixed vectors, E_in learnt",
-        {
-            "vectors-256": ("256 coordinates, 4,000 steps", plotting.OURS),
-            "vectors-512": ("512 coordinates, 4,000 steps", GREEN),
-            "vectors-768-short": ("768 coordinates, 1,000 steps", plotting.BOUND),
-            "vectors-64": ("64 coordinates, 4,000 steps", INK),
-        },
-    ),
-    Panel(
-        "pieces of 3 letters, embedding learnt",
-        {"pieces-3": ("read at a special token, 4,000 steps", plotting.OURS)},
-    ),
-)
+Looks = dict[str, tuple[str, str]]  # names and colours of set-ups; the first one has the bound
+PANELS: dict[str, Looks] = {
+    "words, embedding learnt": {
+        "trained": ("read at the first word", plotting.OURS),
+        "trained-special": ("at a special token", GREEN),
+        "trained-last": ("at the last word", plotting.BOUND),
+        "paper": ("first word, the paper's protocol", INK),
+    },
+    "words, embedding frozen": {"frozen": ("read at the first word", plotting.OURS)},
+    "words, fixed vectors, E_in learnt": {
+        "vectors-256": ("256 coordinates, 4,000 steps", plotting.OURS),
+        "vectors-512": ("512 coordinates, 4,000 steps", GREEN),
+        "vectors-768-short": ("768 coordinates, 1,000 steps", plotting.BOUND),
+        "vectors-64": ("64 coordinates, 4,000 steps", INK),
+    },
+    "pieces of 3 letters, embedding learnt": {
+        "pieces-3": ("read at a special token, 4,000 steps", plotting.OURS)
+    },
+}
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -108,23 +93,33 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
     """A panel for each kind of tokens and numbers that there are rows of, two beside each other."""
-    panels = [one for one in PANELS if any(rows.get(label) for label in one.looks)] or [PANELS[0]]
+    known = [panel for panel in PANELS.items() if any(rows.get(label) for label in panel[1])]
+    panels = known or [*PANELS.items()][:1]
     height, width = -(-len(panels) // 2), min(2, len(panels))
     picture.set_size_inches(9.0, 0.6 + 4.2 * height)
     grid = picture.subplots(height, width, squeeze=False).ravel()
     for axes in grid[len(panels) :]:
         axes.remove()
     for axes, panel in zip(grid, panels, strict=False):
-        _draw_panel(axes, rows, panel)
+        _draw_panel(axes, rows, *panel)
 
 
-def _draw_panel(axes: Axes, rows: RowsByLabel, panel: Panel) -> None:
-    answers = {label: smallest(rows[label]) for label in panel.looks if rows.get(label)}
+def _draw_panel(axes: Axes, rows: RowsByLabel, title: str, looks: Looks) -> None:
+    answers = {label: smallest(rows[label]) for label in looks if rows.get(label)}
     for place, (label, by_size) in enumerate(answers.items()):
-        name, colour = panel.looks[label]
+        name, colour = looks[label]
         draw_points(axes, by_size, name, colour, SHIFT * place)
         for fit in fits({label: rows[label]}):
-            _draw_law(axes, rows, fit, colour)
+            # over the N that it was fitted to
+            kind, where, _ = fit.name.split(", ")
+            root = fit.name.endswith("sqrt(N)")
+            fitted = [N for N in _known(rows, kind) if N <= ROOT or not root]
+            xs = np.linspace(min(fitted), max(fitted), 101)
+            ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
+            law = "$\\sqrt{N}$" if root else "linear"
+            words = f"{law}, {where}: residual {fit.residual:.2g}"
+            plotting.fitted(axes, xs, ys, words, colour)
+            axes.lines[-1].set_linestyle("-." if root else ":")
     every = [one for by_size in answers.values() for one in by_size.values()]
     top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
     if answers:
@@ -132,26 +127,14 @@ def _draw_panel(axes: Axes, rows: RowsByLabel, panel: Panel) -> None:
         needed = [needed_blocks(by_size[N].rows[0]) for N in sorted(by_size)]
         name, colour = "Theorem 4.2: some labels need", plotting.BOUND
         axes.plot(sorted(by_size), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
-    plotting.finish(axes, panel.title, "sequences N", "#blocks")
+    plotting.finish(axes, title, "sequences N", "#blocks")
     axes.locator_params(axis="y", integer=True)
     named = [*zip(*axes.get_legend_handles_labels(), strict=True)]
     axes.set_ylim(0, top * (1.25 + 0.1 * len(named)))
     if answers:  # points first
-        names = {name for name, _ in panel.looks.values()}
+        names = {name for name, _ in looks.values()}
         handles, labels = zip(*sorted(named, key=lambda one: one[1] not in names), strict=True)
         plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
-
-
-def _draw_law(axes: Axes, rows: RowsByLabel, fit: Fit, colour: str) -> None:
-    """A fitted law over the N that it was fitted to."""
-    kind, where, _ = fit.name.split(", ")
-    root = fit.name.endswith("sqrt(N)")
-    fitted = [N for N in _known(rows, kind) if N <= ROOT or not root]
-    xs = np.linspace(min(fitted), max(fitted), 101)
-    ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
-    law = "$\\sqrt{N}$" if root else "linear"
-    plotting.fitted(axes, xs, ys, f"{law}, {where}: residual {fit.residual:.2g}", colour)
-    axes.lines[-1].set_linestyle("-." if root else ":")
 
 
 def needed_blocks(row: Row) -> int:
@@ -192,12 +175,4 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-KAJITSUKA_3 = described(
-    "kajitsuka-3",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    fits=fits,
-    labels=tuple(SETUPS),
-)
+KAJITSUKA_3 = described("kajitsuka-3", tuple(SETUPS), parts, draw, table, finding, fits)

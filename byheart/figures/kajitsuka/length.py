@@ -123,10 +123,5 @@ def finding(rows: RowsByLabel) -> str:
 
 
 KAJITSUKA_LENGTH = described(
-    "kajitsuka-length",
-    parts=parts,
-    draw=draw,
-    table=table,
-    finding=finding,
-    labels=(*(f"n{n}" for n in SEEDS), NARROW),
+    "kajitsuka-length", (*(f"n{n}" for n in SEEDS), NARROW), parts, draw, table, finding
 )

@@ -20,32 +20,21 @@ SEEDS = 3
 
 @dataclass(frozen=True)
 class Setup:
-    """A set-up, and what is searched in it.
+    """A set-up, and what is searched in it."""
 
-    kind         "trained", "frozen" or "paper": see byheart.figures.kajitsuka.sweeps
-    sizes        numbers of sequences N
-    depths       numbers of blocks
-    find         whether these are bisected; deeper is not always easier to train, so that a grid
-                 of all depths is safer
-    read         which token is read out: "first", "special" or "last"
-    letters      in a piece of a word at most; 0: tokens are whole words
-    coordinates  of the fixed vectors of tokens; 0: tokens have an embedding
-    steps        of a single attempt, None: those of the protocol
-    seeds        of each point
-    """
-
-    kind: str
-    sizes: tuple[int, ...]
-    depths: tuple[int, ...] = FEW
+    kind: str  # "trained", "frozen" or "paper": see byheart.figures.kajitsuka.sweeps
+    sizes: tuple[int, ...]  # numbers of sequences N
+    depths: tuple[int, ...] = FEW  # numbers of blocks
+    # whether these are bisected; deeper is not always easier to train, so that a grid of all depths
+    # is safer
     find: bool = False
-    read: str = "first"
-    letters: int = 0
-    coordinates: int = 0
-    steps: int | None = None
-    seeds: int = SEEDS
+    read: str = "first"  # which token is read out: "first", "special" or "last"
+    letters: int = 0  # in a piece of a word at most; 0: tokens are whole words
+    coordinates: int = 0  # of the fixed vectors of tokens; 0: tokens have an embedding
+    steps: int | None = None  # of a single attempt, None: those of the protocol
+    seeds: int = SEEDS  # of each point
 
     def __str__(self) -> str:
-        """The set-up in words."""
         tokens = f"pieces of up to {self.letters} letters" if self.letters else "words"
         state = "frozen" if self.kind == "frozen" else "learnt"
         numbers = f"their embedding {state}"

@@ -44,18 +44,9 @@ def decoder(architecture: Architecture, tensors: Tensors) -> Decoder:
     words, dimension = folded["embedding.weight"].shape
     heads, neurons = max(1, int(architecture.sizes["heads"])), len(folded.get("hidden.bias", ()))
     head_dimension = len(folded["attention.query.weight"]) // heads
-    shape = Shape(
-        words,
-        len(folded["positions.weight"]),
-        dimension,
-        ATTENTION,
-        heads,
-        head_dimension,
-        head_dimension,
-        trainable(architecture.name).skip,
-        neurons,
-        "gelu" if neurons else "none",
-    )
+    read, size = (words, len(folded["positions.weight"])), (head_dimension, head_dimension)
+    skip, activation = trainable(architecture.name).skip, "gelu" if neurons else "none"
+    shape = Shape(*read, dimension, ATTENTION, heads, *size, skip, neurons, activation)
     maps = [f"attention.{name}.weight" for name in MAPS]
     hidden = ["hidden.weight", "hidden.bias"] if neurons else []
     # in the order of the file format
@@ -108,8 +99,20 @@ def _madden(given: Doubles) -> Doubles:
     """Section 7: the biases that a decoder has no place for, as the top of this file says."""
     root = math.sqrt(given["embedding.weight"].shape[1])
     tensors = {name: x / root if ".query." in name else x for name, x in given.items()}
-    if "attention.query.bias" in given:
-        tensors = _unbiased(tensors)
+    if "attention.query.bias" in given:  # in one more coordinate, and in the bias of the neurons
+        out, positions = tensors["attention.out.weight"], tensors["positions.weight"]
+        constant = out @ tensors["attention.value.bias"] + tensors["attention.out.bias"]
+        query = tensors["attention.query.weight"], tensors["attention.query.bias"][:, None]
+        lanes = positions, np.ones((len(positions), 1))
+        bias = tensors["hidden.bias"] + tensors["hidden.weight"] @ constant
+        wider = "embedding.weight", *READS[1:], "hidden.weight"
+        tensors |= {name: np.pad(tensors[name], ((0, 0), (0, 1))) for name in wider}
+        tensors |= {
+            "positions.weight": np.concatenate(lanes, axis=1),
+            "attention.query.weight": np.concatenate(query, axis=1),
+            "attention.out.weight": np.pad(out, ((0, 1), (0, 0))),
+            "hidden.bias": bias,
+        }
     always = np.zeros((1, tensors["hidden.weight"].shape[1]))
     column = given["output.bias"][:, None] / ALWAYS_ON
     return {
@@ -117,24 +120,6 @@ def _madden(given: Doubles) -> Doubles:
         "hidden.weight": np.concatenate([tensors["hidden.weight"], always]),
         "hidden.bias": np.append(tensors["hidden.bias"], ALWAYS_ON),
         "output.weight": np.concatenate([given["output.weight"], column], axis=1),
-    }
-
-
-def _unbiased(given: Doubles) -> Doubles:
-    """The biases of attention: in one more coordinate, and in the bias of the neurons."""
-    out, hidden = given["attention.out.weight"], given["hidden.weight"]
-    constant = out @ given["attention.value.bias"] + given["attention.out.bias"]
-    query = given["attention.query.weight"], given["attention.query.bias"][:, None]
-    positions = given["positions.weight"]
-    ones = np.ones((len(positions), 1))
-    wider = ("embedding.weight", "attention.key.weight", "attention.value.weight", "hidden.weight")
-    return {
-        **given,
-        **{name: np.pad(given[name], ((0, 0), (0, 1))) for name in wider},
-        "positions.weight": np.concatenate([positions, ones], axis=1),
-        "attention.query.weight": np.concatenate(query, axis=1),
-        "attention.out.weight": np.pad(out, ((0, 1), (0, 0))),
-        "hidden.bias": given["hidden.bias"] + hidden @ constant,
     }
 
 

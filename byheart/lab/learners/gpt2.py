@@ -100,14 +100,11 @@ class GPT2:
             column = (place * k + row)[problem.context]
             order = np.argsort(column, kind="stable")
             parts = problem.count / problem.predictions
-            self._layouts[problem] = Layout(
-                k,
-                tokens,
-                np.bincount(column, parts, len(tokens)).astype(np.float32),
-                offsets(np.bincount(column, minlength=len(tokens))),
-                (problem.answer.astype(np.int64) * len(tokens) + column)[order],
-                parts.astype(np.float32)[order],
-            )
+            weight = np.bincount(column, parts, len(tokens)).astype(np.float32)
+            begins = offsets(np.bincount(column, minlength=len(tokens)))
+            places = (problem.answer.astype(np.int64) * len(tokens) + column)[order]
+            shares = parts.astype(np.float32)[order]
+            self._layouts[problem] = Layout(k, tokens, weight, begins, places, shares)
         return self._layouts[problem]
 
     def _room(self, name: str, rows: int, count: int) -> Rows:

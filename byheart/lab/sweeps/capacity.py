@@ -57,14 +57,8 @@ def capacity(cell: Cell) -> Capacity | None:
         return None
     best, bits = max(measured, key=lambda one: median(one[1]))
     last = measured[-2:]
-    ends = [median(some) for _, some in last]
-    return Capacity(
-        best.parameters,
-        median(bits),
-        min(bits),
-        max(bits),
-        best.value,
-        median(bits) / best.information,
-        len(last) == 2 and all(point.reached == len(point.results) for point, _ in last),
-        len(last) == 2 and max(ends) - min(ends) < FLAT * max(ends),
-    )
+    ends, spread = [median(some) for _, some in last], (median(bits), min(bits), max(bits))
+    settled = len(last) == 2 and all(point.reached == len(point.results) for point, _ in last)
+    flat = len(last) == 2 and max(ends) - min(ends) < FLAT * max(ends)
+    share = median(bits) / best.information
+    return Capacity(best.parameters, *spread, best.value, share, settled, flat)

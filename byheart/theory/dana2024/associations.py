@@ -62,6 +62,7 @@ def rows(task: Task) -> tuple[Row, ...]:
     own = heads_needed(T, d_h, d)
     # with S = 1 or d_h = 1 no number of heads memorises two associations
     patterns = mahdavi_heads(T, d_h, S) if min(S, d_h) >= 2 else None
+    independent = "any S queries independent"
     return (
         Row(
             "attention-only",
@@ -74,12 +75,7 @@ def rows(task: Task) -> tuple[Row, ...]:
         Row(  # heads that have any attention pattern (if S <= d)
             "attention patterns",
             "mahdavi2024, Theorem 1 (dana2024, section 6, corrected)",
-            {
-                "S <= d": S <= d,
-                "S >= 2": S >= 2,
-                "d_h >= 2": d_h >= 2,
-                "any S queries independent": True,
-            },
+            {"S <= d": S <= d, "S >= 2": S >= 2, "d_h >= 2": d_h >= 2, independent: True},
             "d (S + 2 N + 4 d_h H), H = ceil((T_0 - 1) / (min(S, d_h) - 1)); constants from memory",
             None if patterns is None else parameters(N, S, d, d_h, patterns),
             heads=patterns,

@@ -10,12 +10,11 @@ import math
 
 from ...errors import AssumptionError
 from ..information import bits_held, bits_needed, contexts_held, parameters_of_bits
-from ..item import Assumption, named
+from ..item import Assumption, items
 from . import sign_patterns, sizes
 
 PAPER = "kajitsuka2025"
 LABELS = "parameters (labels)"
-LIMITED = "parameters of limited bits (labels)"
 
 CONSISTENT = Assumption(
     lambda conflicts: conflicts == 0,
@@ -39,7 +38,6 @@ AVERAGING = Assumption(
 BLOCKS = Assumption(
     lambda family: family in (PAPER, "decoder"), "the model is not made of the blocks of eq. (4)."
 )
-WORST = "For any two labels"
 
 
 def _separated(radius: float, distance: float) -> tuple[float, float]:
@@ -137,55 +135,39 @@ def theorem_4_3_labels(
     return sign_patterns.theorem_4_3_tokens(blocks, length)
 
 
-ITEMS = named(
-    ("THEOREM_4_1", PAPER, "Theorem 4.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(N))",
-     theorem_4_1_size, (NEXT_TOKEN, CONSISTENT),
-     "Nonzero ones of the paper's construction (bit-extraction).", 0.5),
-    ("COROLLARY_4_1", PAPER, "Corollary 4.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(nN))",
-     theorem_4_1_size, (EVERY_TOKEN, CONSISTENT),
-     "Nonzero ones of Theorem 4.1, with a context for each token that has a label.", 0.5),
-    ("THEOREM_D_1", PAPER, "Theorem D.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(N))",
-     theorem_d_1_size, (NEXT_TOKEN, CONSISTENT, SAME_SETS),
-     "Nonzero ones of deep sets, if the last token does not matter either.", 0.5),
-    ("THEOREM_E_1", PAPER, "Theorem E.1", "data", "theorem", "at_most", LABELS, "Õ(ω + sqrt(N))",
-     theorem_e_1_size, (NEXT_TOKEN, CONSISTENT, SAME_SETS),
-     "Nonzero ones beside the embedding matrix.", 0.5),
-    ("THEOREM_F_1", PAPER, "Theorem F.1", "data", "theorem", "at_most", LIMITED, "Õ(N^(1 - ε))",
-     theorem_f_1_size, (NEXT_TOKEN, CONSISTENT),
-     "Nonzero ones of at most this many bits each, with the keys of the proof."),
-    ("THEOREM_4_2", PAPER, "Theorem 4.2", "data", "theorem", "at_least", LABELS, "Ω(sqrt(N))",
-     lambda contexts, vocabulary: sign_patterns.theorem_4_2(min(contexts, vocabulary)), (RELU,),
-     f"{WORST} of sequences of one repeated token, one for each token; any attention.", 0.5),
-    ("UNIFORM", PAPER, "Theorem 4.2, uniform attention", "data", "theorem", "at_least", LABELS,
-     "Ω(sqrt(N))",
-     lambda contexts, vocabulary, length:
-     sign_patterns.uniform_attention(contexts, vocabulary * length), (RELU, AVERAGING), f"{WORST} "
-     "of these contexts; nonzero ones around one uniform attention layer. Not in the paper.", 0.5),
-    ("THEOREM_4_2_MODEL", PAPER, "Theorem 4.2", "architecture", "theorem", "at_most",
-     "sequences of one repeated token", "O(W^2)", theorem_4_2_sequences, (RELU, BLOCKS),
-     "That can have any two labels."),
-    ("THEOREM_4_3", PAPER, "Theorem 4.3", "data", "theorem", "at_least", LABELS,
-     "Ω(sqrt(nN / log(nN)))",
-     lambda sequences, contexts, length, every:
-     sign_patterns.theorem_4_3(sequences if every else contexts, length, contexts), (RELU, HARD),
-     f"{WORST} of these contexts; full matrices, hard attention.", 0.5),
-    ("THEOREM_4_3_MODEL", PAPER, "Theorem 4.3", "architecture", "theorem", "at_most",
-     "labelled tokens", "O(W^2 log W)", theorem_4_3_labels, (RELU, HARD, BLOCKS),
-     "Eq. (90) solved for these sizes."),
-    ("REMARK_4_4", PAPER, "Remarks 4.4 and 4.6", "data", "theorem", "at_least", "bits", "Õ(N)",
-     bits_needed, (), "The worst labels; data with a pattern may take less.", 1),
-    ("REMARK_4_4_PARAMETERS", PAPER, "Remarks 4.4 and 4.6", "data", "theorem", "at_least", LIMITED,
-     "N log2 C / bits", parameters_of_bits, (),
-     "The worst labels, in parameters of this many bits."),
-    ("REMARK_4_4_MODEL", PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "bits",
-     "W x bits", bits_held, (), "The logarithm of the number of its weight settings."),
-    ("REMARK_4_4_CONTEXTS", PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most",
-     "contexts", "W x bits / log2 C", contexts_held, (),
-     "To each of them any token can be assigned as label."),
-    ("FOOTNOTE_2", PAPER, "Footnote 2", "data", "rate", "at_most", LABELS, "O(sqrt(N log(nN)))",
-     lambda contexts, length: math.sqrt(contexts * math.log(length * contexts)), (NEXT_TOKEN,),
-     "Stated without a proof.", 0.5),
-    ("OPEN_PROBLEM", PAPER, "Open problem", "data", "open", "at_least", LABELS, "Ω(sqrt(nN))?",
-     None, (),
-     "Nobody knows whether softmax attention needs sqrt(nN) where every token has a label."),
-)  # fmt: skip
+ITEMS = items(
+    PAPER,
+    THEOREM_4_1=(theorem_4_1_size, NEXT_TOKEN, CONSISTENT),
+    COROLLARY_4_1=(theorem_4_1_size, EVERY_TOKEN, CONSISTENT),
+    THEOREM_D_1=(theorem_d_1_size, NEXT_TOKEN, CONSISTENT, SAME_SETS),
+    THEOREM_E_1=(theorem_e_1_size, NEXT_TOKEN, CONSISTENT, SAME_SETS),
+    THEOREM_F_1=(theorem_f_1_size, NEXT_TOKEN, CONSISTENT),
+    THEOREM_4_2=(
+        lambda contexts, vocabulary: sign_patterns.theorem_4_2(min(contexts, vocabulary)),
+        RELU,
+    ),
+    UNIFORM=(
+        lambda contexts, vocabulary, length: sign_patterns.uniform_attention(
+            contexts, vocabulary * length
+        ),
+        RELU,
+        AVERAGING,
+    ),
+    THEOREM_4_2_MODEL=(theorem_4_2_sequences, RELU, BLOCKS),
+    THEOREM_4_3=(
+        lambda sequences, contexts, length, every: sign_patterns.theorem_4_3(
+            sequences if every else contexts, length, contexts
+        ),
+        RELU,
+        HARD,
+    ),
+    THEOREM_4_3_MODEL=(theorem_4_3_labels, RELU, HARD, BLOCKS),
+    REMARK_4_4=(bits_needed,),
+    REMARK_4_4_PARAMETERS=(parameters_of_bits,),
+    REMARK_4_4_MODEL=(bits_held,),
+    REMARK_4_4_CONTEXTS=(contexts_held,),
+    FOOTNOTE_2=(
+        lambda contexts, length: math.sqrt(contexts * math.log(length * contexts)),
+        NEXT_TOKEN,
+    ),
+)
