@@ -1,56 +1,15 @@
-"""EXPORTS: what writes a model of each kind in each format; or why nothing does."""
+"""What writes a model of each kind in each format, or why nothing does (formats.toml)."""
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
-from ..claims.claim import Claim, Distributions, Labels, Recites
 from ..claims.kind import Runtime
 from ..errors import ByheartError, OptionError
 from ..models.model import Model
 from . import gguf_file, huggingface, onnx_graph, pytorch
-
-LABEL_USE = """\
-    from model import load                  # in this folder
-    network = load(".")
-    network.answers([["capital", "of", "italy"]])
-"""
-DECODER_USE = """\
-    from model import load                  # in this folder
-    decoder = load(".")
-    decoder.distributions([["a", "b"]])
-"""
-STOCK_USE = """\
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    tokenizer = AutoTokenizer.from_pretrained(".")
-    model = AutoModelForCausalLM.from_pretrained(".")
-"""
-CODED_USE = """\
-    from transformers import AutoModelForCausalLM
-    model = AutoModelForCausalLM.from_pretrained(".", trust_remote_code=True)
-
-No architecture of transformers computes what this decoder does, so the folder has a modelling file
-of its own, modeling_byheart.py: trust_remote_code=True runs it. It imports torch and transformers
-alone; read it first. Token numbers are places in the list `tokens` of vocabulary.json.
-"""
-GGUF_USE = """\
-    llama-cli -m model.gguf -p "..." --temp 0
-"""
-COLUMNS = (
-    "columns [batch, columns, coordinates] -> label [batch], both float64. A word is "
-    "the vector [its place in `tokens` of config.json + 1]; shorter sequences are filled "
-    "up at the front with `padding`, after `extra` if there is one; the output is a "
-    "place in `labels`"
-)
-LAST_LOGITS = (
-    "input_ids [batch, length] -> logits [batch, vocabulary] after the last token, "
-    "float64. Token numbers are places in `tokens` of config.json; where `padding` is a "
-    "number, shorter contexts are filled up with it at the front, to `length` tokens"
-)
-LOGITS = "input_ids [batch, length] -> logits, float32; token numbers are those of tokenizer.json"
-SAME = (
-    "the folder itself is one of Hugging Face already; this is a copy without byheart's own files"
-)
 
 
 @dataclass(frozen=True)
@@ -71,55 +30,34 @@ class Format:
     note: str | None = None
 
 
-def _onnx(write: Callable[[Model, Path], None], inputs: str) -> Format:
-    use = f"model.onnx, opset {onnx_graph.OPSET}: {inputs}.\n"
-    return Format(write, lambda _, folder: onnx_graph.loaded(folder / "model.onnx"), use)
+def _onnx(_: Model, folder: Path) -> Runtime:
+    return onnx_graph.loaded(folder / "model.onnx")
 
 
-NOT_TORCH = (
-    "a stock checkpoint is not exported to torch: its folder is one of Hugging Face, "
-    "and AutoModelForCausalLM.from_pretrained gives a torch.nn.Module; use `to='onnx'` or "
-    "`to='gguf'` for other runtimes."
-)
-NO_LANGUAGE_MODEL = (
-    "a network that gives labels is no language model of Hugging Face; use `to='torch'` or "
-    "`to='onnx'`."
-)
-NOT_STOCK = (
-    "llama.cpp runs stock architectures alone; compile the data with `method='gpt2'` or "
-    "`method='llama'`, or export this model with `to='onnx'`."
-)
-EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
-    ("torch", Labels): Format(pytorch.write_network, pytorch.runtime, LABEL_USE),
-    ("torch", Distributions): Format(pytorch.write_decoder, pytorch.runtime, DECODER_USE),
-    ("torch", Recites): NOT_TORCH,
-    ("onnx", Labels): _onnx(onnx_graph.write_network, COLUMNS),
-    ("onnx", Distributions): _onnx(onnx_graph.write_decoder, LAST_LOGITS),
-    ("onnx", Recites): _onnx(onnx_graph.write_checkpoint, LOGITS),
-    ("huggingface", Labels): NO_LANGUAGE_MODEL,
-    ("huggingface", Distributions): Format(
-        huggingface.write_decoder, huggingface.decoder_runtime, CODED_USE
-    ),
-    ("huggingface", Recites): Format(
-        huggingface.write_checkpoint, huggingface.checkpoint_runtime, STOCK_USE, note=SAME
-    ),
-    ("gguf", Labels): NOT_STOCK,
-    ("gguf", Distributions): NOT_STOCK,
-    ("gguf", Recites): Format(
-        gguf_file.write,
-        lambda model, folder: gguf_file.loaded(folder / "model.gguf", model.network),
-        GGUF_USE,
-        needs="xllamacpp",
-    ),
+def _gguf(model: Model, folder: Path) -> Runtime:
+    return gguf_file.loaded(folder / "model.gguf", model.network)
+
+
+WORDS = tomllib.loads(files(__package__).joinpath("formats.toml").read_text("utf-8"))
+TARGETS = tuple(WORDS)
+EXPORTS = {  # format and claim
+    ("torch", "labels"): (pytorch.write_network, pytorch.runtime),
+    ("torch", "distributions"): (pytorch.write_decoder, pytorch.runtime),
+    ("onnx", "labels"): (onnx_graph.write_network, _onnx),
+    ("onnx", "distributions"): (onnx_graph.write_decoder, _onnx),
+    ("onnx", "recites"): (onnx_graph.write_checkpoint, _onnx),
+    ("huggingface", "distributions"): (huggingface.write_decoder, huggingface.decoder_runtime),
+    ("huggingface", "recites"): (huggingface.write_checkpoint, huggingface.checkpoint_runtime),
+    ("gguf", "recites"): (gguf_file.write, _gguf),
 }
-TARGETS = tuple(dict.fromkeys(to for to, _ in EXPORTS))
 
 
 def format_of(model: Model, to: str) -> Format:
     """How this model is exported; ByheartError with the reason if it is not."""
     if to not in TARGETS:
         raise OptionError("to", to, f"must be one of {', '.join(TARGETS)}")
-    found = EXPORTS[to, type(model.claim)]
-    if isinstance(found, str):
-        raise ByheartError(found)
-    return found
+    words = WORDS[to][model.claim.name]
+    if "refusal" in words:
+        raise ByheartError(words["refusal"])
+    use = words["use"].format(opset=onnx_graph.OPSET)
+    return Format(*EXPORTS[to, model.claim.name], **{**words, "use": use})

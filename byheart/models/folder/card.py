@@ -1,20 +1,10 @@
 """The last section of a model card: the commands that check the model again."""
 
+from importlib.resources import files
+
 from ...claims.card import several
 from ...claims.model import ModelData
 from ..source import stored, verify_command
-
-AGAIN = """## Check it again
-
-```
-{verify}
-{checker}
-```
-
-DIR is this folder, DATA is {data}.
-The second command runs an independent checker, checker/check.py: it needs only Python, and shares
-no code with the program that wrote this folder.
-"""
 
 
 def check_again(model: ModelData, with_data: bool) -> str:
@@ -33,4 +23,5 @@ def check_again(model: ModelData, with_data: bool) -> str:
     plainly = canonical or not stored(model)
     checker = "python checker/check.py DIR DATA" if plainly else f"{verify} --checker"
     data = "`data.jsonl` in this folder" if with_data else data
-    return AGAIN.format(verify=verify, checker=checker, data=data)
+    text = files(__package__).joinpath("again.md").read_text("ascii")
+    return text.format(verify=verify, checker=checker, data=data)
