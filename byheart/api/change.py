@@ -195,10 +195,7 @@ def recompiled(
 
 
 def split_again(model: Model, data: Dataset, rebuild: bool) -> Dataset:
-    """The changed data as a stock checkpoint's tokenizer splits it; other data as it is.
-
-    rebuild  whether a tokenizer that was trained on the data is trained again on the changed data
-    """
+    """The data as a checkpoint's tokenizer splits it, which is trained again to `rebuild`."""
     if data.tokenizer is None:
         return data
     trained = training(model)

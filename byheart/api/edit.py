@@ -92,7 +92,14 @@ def edit(
         )
     selection, construction = task.selection, task.construction
     items = selection.items
-    more = _more_rows(task, rows_to_add if add is None and rows_to_add else add)
+    more = rows_to_add if add is None and rows_to_add else add
+    if more is not None and not isinstance(more, Dataset):
+        if items.dataset.tokenizer is None:
+            more = whole_data(task.model, more, task.loading)
+        elif task.folder is None:  # a stock checkpoint's own tokenizer splits what is added
+            more = whole_data(task.model, load(more, **task.loading))
+        else:
+            more = whole_data(task.model, more, {**task.loading, "tokenizer": task.folder})
     changed = [(selection.rows(x), selection.tokens(x), label) for x, label in changes]
     removed = [row for x in remove for row in selection.rows(x)]
     if not (changed or removed or more is not None):
@@ -114,17 +121,6 @@ def edit(
     rows = sum(len(rows) for rows, _, _ in changed) + len(removed) + (len(more) if more else 0)
     counts = {"changed": len(changed), "added": added, "removed": len(remove), "rows": rows}
     return carry_out(task, construction, edited, EDIT, counts)
-
-
-def _more_rows(task: Task, add: Any) -> Dataset | None:
-    """The rows or documents that are added; a stock checkpoint's own tokenizer splits them."""
-    if add is None or isinstance(add, Dataset):
-        return add
-    if task.data.tokenizer is None:
-        return whole_data(task.model, add, task.loading)
-    if task.folder is None:
-        return whole_data(task.model, load(add, **task.loading))
-    return whole_data(task.model, add, {**task.loading, "tokenizer": task.folder})
 
 
 def _typed(task: Task, text: str) -> tuple[list, Any]:

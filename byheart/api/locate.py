@@ -111,10 +111,7 @@ def stage_reads(model: Model, places: Sequence[Place]) -> tuple[StageReads, ...]
 
 
 def lit(model: Model, tokens: Sequence, read: Sequence[Place], name: str) -> Explanation:
-    """The network as `explain` shows it, with what one answer reads and the lanes that it fills.
-
-    Lanes are those of the column that has the answer; only exact networks have them.
-    """
+    """The network as `explain` shows it, with what one answer reads and, if exact, its lanes."""
     whole = explain(model)
     stages = list(whole.stages)
     for i, own in enumerate(stage_reads(model, read)):

@@ -92,11 +92,7 @@ def unlearning(
     seed: int = 0,
     watch: Watch = SILENT,
 ) -> Pack:
-    """Write the pack to a new folder, whole or not at all, and say what is in it.
-
-    relations           facts of each subject, up to 16; their answers are drawn from the objects
-    forgotten, edited   so many facts are forgotten, and so many others get a new answer
-    """
+    """Write the pack to a new folder, whole or not at all, and say what is in it."""
     place = Path(os.path.abspath(folder))
     at_least(1, subjects=subjects, relations=relations, objects=objects)
     at_least(1, forgotten=forgotten, edited=edited)

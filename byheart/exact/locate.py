@@ -63,11 +63,7 @@ def _entering(
 
 
 def _enters(layer: Layer, name: str, writes: bool, reads: bool, filled: bool) -> bool:
-    """Whether an entry of a tensor has a part in the output of its layer.
-
-    writes  whether its row is a unit that is above 0; reads: its column; filled: the column is a
-            lane that is not 0
-    """
+    """Whether an entry counts: its row writes, its column reads, or its lane is filled."""
     match layer, name:
         case (FeedForward(), "W1") | (Relu(), "weight"):
             return writes and filled
@@ -85,10 +81,7 @@ def _enters(layer: Layer, name: str, writes: bool, reads: bool, filled: bool) ->
 def changes(
     model: ExactModel, tokens: Sequence[Token], answer: Answer, held: Held
 ) -> Iterator[Changed]:
-    """Single parameters that alter the answer: by one bit of the stored sum, or when they are 0.
-
-    Each is changed in the network, which is then asked in exact arithmetic.
-    """
+    """Single parameters that alter the answer, by one bit of the stored sum or when they are 0."""
     network, read, bits = model.network, held.read, held.bits
     for place in read[:: max(1, len(read) // MAX_TRIED)][:MAX_TRIED]:
         layer = network.layers[place.layer]

@@ -87,10 +87,7 @@ def read(path: Path, settings: Config) -> tuple[Network, str]:
 
 
 def checked(arrays: Arrays, shapes: list[Shape], path: Path) -> list[Matrix]:
-    """The parameter tensors of these shapes that the arrays of TYPES hold.
-
-    The numbers are canonical and within the limits: one network has one file.
-    """
+    """The tensors of these shapes that the arrays of TYPES hold, in their one canonical form."""
 
     def refuse(broken: NDArray[np.bool_], reason: str) -> None:
         if broken.any():

@@ -42,7 +42,20 @@ def write(model: Model, folder: Path) -> None:
         )
     gguf = package("gguf", "an export to GGUF")
     tokenizer = json.loads(model.record.tokenizer or "{}")
-    _refuse_other_splits(tokenizer)
+    splits, pairs = tokenizer.get("pre_tokenizer") or {}, tokenizer.get("model") or {}
+    plain = (
+        pairs.get("type", "BPE") == "BPE"
+        and not any(pairs.get(name) for name in OTHER_MERGES)
+        and tokenizer.get("normalizer") is None
+        and splits.get("type") == "ByteLevel"
+        and splits.get("use_regex", True)
+        and not splits.get("add_prefix_space")
+    )
+    if not plain:
+        raise ByheartError(
+            "GGUF is written for GPT-2's byte-level tokenizers, and this one is another; "
+            "llama.cpp would split texts differently."
+        )
     writer = gguf.GGUFWriter(str(folder / "model.gguf"), network.family.name)
     try:
         _sizes(writer, gguf, network)
@@ -113,25 +126,6 @@ def _sizes(writer: Any, gguf: Any, network: Checkpoint) -> None:
     writer.add_rope_dimension_count(network.head_size)
     writer.add_rope_freq_base(network.rotary_base)
     writer.add_vocab_size(network.size("vocabulary"))
-
-
-def _refuse_other_splits(tokenizer: dict) -> None:
-    """ByheartError unless llama.cpp's gpt-2 tokenizer splits every text as this one does."""
-    splits = tokenizer.get("pre_tokenizer") or {}
-    model = tokenizer.get("model") or {}
-    plain = (
-        model.get("type", "BPE") == "BPE"
-        and not any(model.get(name) for name in OTHER_MERGES)
-        and tokenizer.get("normalizer") is None
-        and splits.get("type") == "ByteLevel"
-        and splits.get("use_regex", True)
-        and not splits.get("add_prefix_space")
-    )
-    if not plain:
-        raise ByheartError(
-            "GGUF is written for GPT-2's byte-level tokenizers, and this one is another; "
-            "llama.cpp would split texts differently."
-        )
 
 
 def _words(writer: Any, gguf: Any, model: Model, tokenizer: dict) -> None:

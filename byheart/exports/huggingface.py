@@ -37,8 +37,18 @@ KEYS = {  # of config.json: what transformers may read there
 
 
 def files(model: Model) -> Files:
-    """Of a checkpoint: what AutoModelForCausalLM.from_pretrained reads."""
-    refuse_strange(model)
+    """Of a checkpoint: what AutoModelForCausalLM.from_pretrained reads.
+
+    ByheartError if config.json has a key by which transformers may run another graph.
+    """
+    given = model.network.config
+    rope = given.get("rope_parameters") or {}
+    strange = sorted({*given} - KEYS) + sorted({*rope} - {"rope_type", "rope_theta"})
+    if strange:
+        raise ByheartError(
+            f"config.json has the key {strange[0]!r}, which byheart does not write and which may "
+            "change what transformers runs; the folder is not run."
+        )
     found = contents(model, described(model.number, store.describe(model), model.record))
     return {name: pieces for name, pieces in found.items() if name not in OWN}
 
@@ -64,32 +74,16 @@ def write_decoder(model: Model, folder: Path) -> None:
         "sizes": describe(model)["decoder"],
     }
     head, *rest = plain.pieces(dict(model.network.tensors))
+    # the header of the file with the format that transformers wants to see
+    text = b'{"__metadata__":{"format":"pt"},' + bytes(head)[8:].strip().removeprefix(b"{")
+    text += b" " * (-len(text) % 8)
     found: Files = {
         "config.json": [as_json(settings)],
-        "model.safetensors": [_marked(bytes(head)), *rest],
+        "model.safetensors": [len(text).to_bytes(8, "little") + text, *rest],
         f"{CODED}.py": [(CODE / f"{CODED}.py").read_bytes()],
         "vocabulary.json": [as_json({"tokens": model.tokens})],
     }
     write(folder, found)
-
-
-def _marked(head: bytes) -> bytes:
-    """The header of a safetensors file with the format that transformers wants to see."""
-    text = b'{"__metadata__":{"format":"pt"},' + head[8:].strip().removeprefix(b"{")
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text
-
-
-def refuse_strange(model: Model) -> None:
-    """ByheartError if config.json has a key by which transformers may run another graph."""
-    given = model.network.config
-    rope = given.get("rope_parameters") or {}
-    strange = sorted({*given} - KEYS) + sorted({*rope} - {"rope_type", "rope_theta"})
-    if strange:
-        raise ByheartError(
-            f"config.json has the key {strange[0]!r}, which byheart does not write and which may "
-            "change what transformers runs; the folder is not run."
-        )
 
 
 @contextmanager

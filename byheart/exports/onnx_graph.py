@@ -50,10 +50,7 @@ def _write(graph: Callable, model: Model, folder: Path, config: dict[str, Any]) 
 
 
 def write_checkpoint(model: Model, folder: Path) -> None:
-    """A checkpoint: input_ids [batch, length] to logits [batch, length, vocabulary], float32.
-
-    It is traced as transformers runs it; what the exporter prints stays here.
-    """
+    """A checkpoint, traced as transformers runs it: input_ids to float32 logits of all tokens."""
     _check_size(model, 4)
     _, _, torch = (package(name, "an export to ONNX") for name in ("onnx", "onnxscript", "torch"))
     loaded = huggingface.loaded(model, folder, "float32", attn_implementation="eager")

@@ -18,10 +18,7 @@ EXTRAS = {  # the extra of byheart that brings each
 
 
 def package(name: str, what: str) -> Any:
-    """The package; ByheartError if it is not installed.
-
-    what  needs it, as the beginning of a sentence
-    """
+    """The package that `what` needs, which begins a sentence; ByheartError if it is not there."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         return import_module(name)

@@ -20,11 +20,9 @@ RUNTIMES = tuple(FORMATS)
 def observe(
     model: Model, dataset: Dataset, runtime: str, progress: Callable[[int], None] | None = None
 ) -> tuple[Verification, Runtime]:
-    """Every prediction of the data in one of RUNTIMES.
+    """Every prediction of the data, as the claim reads it, in one of RUNTIMES.
 
     transformers computes in the type of the weights, the others in float32, which holds them all.
-
-    dataset  as the claim reads it
     """
     if runtime not in RUNTIMES:
         raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")

@@ -31,7 +31,14 @@ def appearing(path: Path, force: bool) -> Iterator[Path]:
     check_place(path, force)
     for other in path.parent.glob(f".byheart-*-{HOST}.part"):
         _remove_abandoned(other)
-    part, lock = _new_part(path)
+    while True:
+        part = path.with_name(f".byheart-{secrets.token_hex(8)}-{HOST}.part")
+        os.mkdir(part)
+        lock = _locked(part, wait=True)  # which the system releases when this process ends
+        if os.path.isdir(part):
+            break
+        if lock is not None:  # another process took it for abandoned before it was locked
+            os.close(lock)
     try:
         yield part
         sync(part)
@@ -55,21 +62,6 @@ def appearing(path: Path, force: bool) -> Iterator[Path]:
             os.close(lock)
 
 
-def _new_part(path: Path) -> tuple[Path, int | None]:
-    """A new folder beside `path`, and its lock, which the system releases when this process ends.
-
-    Between making and locking it, another process may take it for abandoned: then another is made.
-    """
-    while True:
-        part = path.with_name(f".byheart-{secrets.token_hex(8)}-{HOST}.part")
-        os.mkdir(part)
-        lock = _locked(part, wait=True)
-        if os.path.isdir(part):
-            return part, lock
-        if lock is not None:
-            os.close(lock)
-
-
 def _locked(folder: Path, wait: bool = False) -> int | None:
     """The folder, open and locked; None if another process has it, or the system has no locks."""
     if os.name != "posix":
@@ -89,10 +81,7 @@ def _locked(folder: Path, wait: bool = False) -> int | None:
 
 
 def _remove_abandoned(part: Path) -> None:
-    """Remove a folder that a save on this machine has left, if the process that made it is gone.
-
-    It is ours by its name and its owner, and the process is gone if its lock is.
-    """
+    """Remove what a save of this user has left, if its lock says that the process is gone."""
     lock = _locked(part)
     if lock is None:
         return
@@ -118,10 +107,7 @@ def sync(path: Path) -> None:
 
 
 def check_place(path: Path, force: bool) -> None:
-    """Refuse to replace anything but a folder that holds a byheart model and nothing else.
-
-    An empty folder may be replaced too: with it nothing is lost.
-    """
+    """Refuse to replace anything but an empty folder, or a byheart model and nothing else."""
     refuse_existing(path, force)
     if not os.path.lexists(path):
         return

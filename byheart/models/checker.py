@@ -39,11 +39,7 @@ def script() -> Path:
 def check(
     directory: Path, data: Path | None, dataset: Dataset | None, sample: int | None, seed: int
 ) -> Outcome:
-    """The checker's answer about a file as it is, or about a copy in a format that it reads.
-
-    data     the file, if there is one
-    dataset  what byheart reads there
-    """
+    """The checker's answer about a file as it is, or about a copy in a format that it reads."""
     if dataset is None:
         return _run(directory, [])
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]

@@ -41,10 +41,7 @@ def stored(model: ModelData) -> dict:
 
 
 def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:
-    """The data of a file or of objects as it stands there, split into predictions as the model's.
-
-    given  the options that the user chose; they count before those of the model
-    """
+    """The data of a file or of objects, split as the model's; `given` options count first."""
     given = dict(given or {})
     data = list(data) if isinstance(data, Iterator) else data
     name = str(data) if isinstance(data, str | Path) else NAME
@@ -111,10 +108,7 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
 def verify_command(
     model: ModelData, directory: str = "DIR", data: str = "DATA", canonical: bool = False
 ) -> str:
-    """What verifies the model, with the options that leave out a part of the file repeated.
-
-    canonical  whether the data is the data.jsonl of a folder, which needs none
-    """
+    """The command that verifies the model; a `canonical` data.jsonl needs no reading options."""
     words = ["byheart", "verify", directory, data]
     for name, value in ({} if canonical else stored(model)).items():
         if name in SELECTS:

@@ -112,13 +112,7 @@ def whole(bits: float) -> str:
 
 def draw(result: Audit) -> Figure:
     """Left the items, from the least memorised to the most; right the totals in bits."""
-    figure, items, totals = pictures.canvas(10.0, 4.6, parts=2)
-    _draw_items(items, result)
-    _draw_totals(totals, result)
-    return figure
-
-
-def _draw_items(axes: Axes, result: Audit) -> None:
+    figure, axes, totals = pictures.canvas(10.0, 4.6, parts=2)
     saved = np.array([item.memorised for item in result.items])
     unseen = np.array(result.non_members)
     if len(unseen):  # the same bins, and shares: there may be fewer non-members
@@ -134,6 +128,8 @@ def _draw_items(axes: Axes, result: Audit) -> None:
     x = f"bits memorised of an item ({result.reference.name} minus model)"
     y = "share of items, of non-members" if len(unseen) else "items"
     pictures.entitle(axes, title, x, y, 8.5)
+    _draw_totals(totals, result)
+    return figure
 
 
 def _draw_totals(axes: Axes, result: Audit) -> None:

@@ -94,10 +94,7 @@ def view(result: Bounds, all: bool = False) -> Group:
 
 
 def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
-    """Of the rows that say something, the tightest of each quantity in each direction.
-
-    judged  whether there is a verdict: its lines have the bits, and the rules of thumb
-    """
+    """The tightest row of each quantity in each direction, except for what a verdict says."""
     best: dict[tuple, Bound] = {}
     for row in theorems:
         stated = "bits" in row.quantity or row.kind == "rule_of_thumb"
@@ -111,10 +108,7 @@ def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
 
 
 def _part(title: str, theorems: Sequence[Bound], brief: bool = False) -> list[RenderableType]:
-    """Rows by quantity: the largest that is needed first, then the least that is enough.
-
-    brief  whether each names its quantity, instead of a heading
-    """
+    """Rows by quantity: the largest that is needed first, then the least that is enough."""
     table = Table.grid(*right("", no_wrap=True), "", padding=(0, 2))
     for quantity in dict.fromkeys(row.quantity for row in theorems):
         if not brief:

@@ -49,10 +49,7 @@ def view(result: Verified) -> Group:
 
 
 def _changed(change: Mapping[str, Any], tokenizer: bool) -> str:
-    """What the folder says of its change, and on what evidence.
-
-    tokenizer  whether the model has one of its own, which the data was split by
-    """
+    """What the folder says of its change, and on what evidence."""
     says = f"the folder says that it comes from another one by {change['kind']}"
     split = " with this tokenizer" if tokenizer else ""
     means = {

@@ -25,10 +25,7 @@ def save(
     force: bool = False,
     data: Dataset | None = None,
 ) -> None:
-    """Write a verified model to a new folder; with `force`, in the place of an older model.
-
-    data  the dataset it was verified on, to put beside the weights as data.jsonl
-    """
+    """Write a verified model to a new folder, with its data as data.jsonl if it is given."""
     verified, claim = model.record.verification, model.claim
     if verified is None or verified.refuted or model.record.data.sha256 is None:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")

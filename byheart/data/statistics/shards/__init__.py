@@ -172,10 +172,7 @@ def _count(
 
 @contextmanager
 def _settled(work: Path | None, job: Job) -> Iterator[Path]:
-    """The folder of intermediate files, which are removed at the end; after an error they stay.
-
-    ByheartError if it holds those of another count.
-    """
+    """The folder of intermediate files, which stay after an error; refused if it has others."""
     if work is None:
         with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
             yield Path(folder)

@@ -119,10 +119,7 @@ def read(task: Task, job: Job) -> dict:
 
 
 def _ids(job: Job, shard: int) -> tuple[NDArray, int]:
-    """The numbers of a shard, mapped into memory, and the one that ends a document, or -1.
-
-    Those of a text are numbered alike in all shards once the shard is scattered.
-    """
+    """The numbers of a shard, mapped into memory, and the one that ends a document, or -1."""
     reading = job.options
     if not reading.in_place:
         name = "ids.npy" if job.separator is not None else "npy"
@@ -223,10 +220,7 @@ def _agree(records: NDArray, starts: NDArray[np.bool_], *fields: str) -> None:
 
 
 def combined(records: NDArray) -> tuple[NDArray, NDArray[np.bool_]]:
-    """The records by key and label, equal ones counted together; and where each context begins.
-
-    ByheartError if two contexts have one key: see the head of this folder.
-    """
+    """The records by key and label, equal ones counted together; and where contexts begin."""
     records = _sorted(records, "label")
     contexts = _starts(records, "high", "low")
     _agree(records, contexts, "size", "tokens")
@@ -322,10 +316,7 @@ def multisets(task: Task, job: Job) -> dict:
 
 
 def _compare(classes: NDArray, sums: NDArray[np.bool_], job: Job) -> None:
-    """ByheartError unless contexts with equal sums have equal multisets of tokens.
-
-    classes  one context for each sum and last token; `sums` says where a sum begins
-    """
+    """ByheartError unless contexts with equal sums have equal multisets of tokens."""
     alike = ~sums
     alike[:-1] |= alike[1:]
     classes, sums = classes[alike], sums[alike]
