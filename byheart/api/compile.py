@@ -143,7 +143,6 @@ class Compiled:
         return self.summary.model
 
     def json(self) -> dict:
-        """The answer of `byheart compile --json`."""
         own = picked(self, "editable verify reading reading_notes skipped")
         return {**self.summary.json(), **own}
 

@@ -115,7 +115,13 @@ def edit(
                 raise ByheartError(f"{tokens!r} is in the data already; change it instead.")
             added += 1
         edited = joined(edited, more)
-    if not rebuild and _same_inputs(items.dataset, edited) and isinstance(construction, Retrieval):
+    # labels alone differ, and need words of one length
+    both = (items.dataset, edited)
+    digits = [(len(x.label_names) - 1).bit_length() for x in both]
+    same = digits[0] == digits[1] and all(
+        np.array_equal(*(getattr(x, name) for x in both)) for name in ("starts", "ids", "vectors")
+    )
+    if not rebuild and same and isinstance(construction, Retrieval):
         construction = replace(construction, structure=task.model.record.search.structure)
     edited = split_again(task.model, edited, rebuild)
     rows = sum(len(rows) for rows, _, _ in changed) + len(removed) + (len(more) if more else 0)
@@ -153,14 +159,3 @@ def _lines(model: Model, path: str | Path) -> Iterator[tuple[str, list, Any]]:
             has = "has no label" if action == REMOVE else "needs a label"
             raise ByheartError(f"{place}: an edit of the kind {action} {has}.")
         yield action, tokens, value.get("label")
-
-
-def _same_inputs(one: Dataset, other: Dataset) -> bool:
-    """Whether two datasets differ in their labels alone, which need words of one length."""
-    digits = [(len(data.label_names) - 1).bit_length() for data in (one, other)]
-    return (
-        digits[0] == digits[1]
-        and np.array_equal(one.starts, other.starts)
-        and np.array_equal(one.ids, other.ids)
-        and np.array_equal(one.vectors, other.vectors)
-    )

@@ -77,7 +77,6 @@ class Pack(Result):
     forgotten_is_retained: bool
 
     def json(self) -> dict:
-        """The answer of `byheart generate unlearning --json`."""
         return {"kind": "unlearning", **super().json()}
 
 

@@ -41,25 +41,20 @@ def held(model: ExactModel, tokens: Sequence[Token], made_by: Explains | None) -
         read = tuple(Place(*parameter[:4]) for parameter in stored.holders)
         note = "the answer is these bits of a sum of stored numbers, each kept by parameters"
         return Held(read, stored.bits, (), note)
-    read = tuple(_entering(model.network, streams, fired))
-    note = "these parameters enter the answer after the columns have met, with a value not 0"
-    if not read:
-        read = tuple(sorted(Place(*p[:4]) for p in model.network.parameters()))
-        note = "this method stores answers in all parameters"
-    return Held(read, (), (), note)
-
-
-def _entering(
-    network: Network, streams: Sequence[dict], fired: Sequence[list[int]]
-) -> Iterator[Place]:
-    """The parameters after the last meeting of columns whose products are not 0."""
+    network, entering = model.network, []
     for index in range(max(network.attentions, default=-1) + 1, len(network.layers)):
         layer, on = network.layers[index], set(fired[index])
         before = set(streams[index - 1]) if index else set()
         for name, tensor in layer.tensors.items():
             for row, column, _ in tensor.entries:
                 if _enters(layer, name, row in on, column in on, column in before):
-                    yield Place(index, name, row, column)
+                    entering.append(Place(index, name, row, column))
+    read = tuple(entering)
+    note = "these parameters enter the answer after the columns have met, with a value not 0"
+    if not read:
+        read = tuple(sorted(Place(*p[:4]) for p in network.parameters()))
+        note = "this method stores answers in all parameters"
+    return Held(read, (), (), note)
 
 
 def _enters(layer: Layer, name: str, writes: bool, reads: bool, filled: bool) -> bool:

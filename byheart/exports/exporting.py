@@ -18,7 +18,7 @@ from ..machine.watch import SILENT, Watch
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.source import load_for, settlement
-from .formats import Format, format_of
+from .formats import format_of
 from .packages import installed
 
 SHOWN = 10  # failures
@@ -100,7 +100,14 @@ def export(
             found = observed(model, held, ran, watch.advance)
         whole = found is None or not found.refuted
         if whole:
-            text = _card(model, to, form, ran, found)
+            evidence = "It was not run on its data when it was exported."
+            if found is not None and ran is not None:
+                evidence = (
+                    f"Observed when it was exported: {found.correct:,} of {found.checked:,} "
+                    f"{model.claim.answered} right in {ran.sentence}. That is a run, not a proof."
+                )
+            text = f"# A model that byheart compiled and exported to {to}\n\n"
+            text += f"Method {model.record.method}. {evidence}\n\n{form.use}"
             (folder / "README.md").write_text(text, encoding="utf-8")
             keep()
         names = tuple(sorted(path.name for path in folder.iterdir()))
@@ -117,22 +124,6 @@ def observed(
     evidence = REFUTED if failures else OBSERVED
     shown = tuple(failures[:SHOWN])
     return Verification(count, count - len(failures), evidence, runtime.sentence, shown)
-
-
-def _card(
-    model: Model, to: str, form: Format, ran: Runtime | None, found: Verification | None
-) -> str:
-    """README.md of an export: what the files are, how to use them, and what was observed."""
-    evidence = "It was not run on its data when it was exported."
-    if found is not None and ran is not None:
-        evidence = (
-            f"Observed when it was exported: {found.correct:,} of {found.checked:,} "
-            f"{model.claim.answered} right in {ran.sentence}. That is a run, not a proof."
-        )
-    return (
-        f"# A model that byheart compiled and exported to {to}\n\n"
-        f"Method {model.record.method}. {evidence}\n\n{form.use}"
-    )
 
 
 def held_by(model: Model, data: Dataset) -> Dataset:

@@ -6,15 +6,9 @@ from typing import Any
 
 from ..errors import ByheartError
 
-EXTRAS = {  # the extra of byheart that brings each
-    "torch": "torch",
-    "transformers": "huggingface",
-    "onnx": "onnx",
-    "onnxscript": "onnx",
-    "onnxruntime": "onnx",
-    "gguf": "gguf",
-    "xllamacpp": "gguf",
-}
+# the extra of byheart that brings each, where it has another name
+EXTRAS = {"transformers": "huggingface", "xllamacpp": "gguf"}
+EXTRAS |= {"onnxscript": "onnx", "onnxruntime": "onnx"}
 
 
 def package(name: str, what: str) -> Any:
@@ -25,7 +19,7 @@ def package(name: str, what: str) -> Any:
     except ImportError:
         raise ByheartError(
             f"{what} needs the package {name}, which is not installed; "
-            f"run: pip install 'byheart[{EXTRAS[name]}]'."
+            f"run: pip install 'byheart[{EXTRAS.get(name, name)}]'."
         ) from None
 
 

@@ -16,11 +16,7 @@ READS = (".jsonl", ".npz")
 
 
 class Outcome(NamedTuple):
-    """What the checker answers.
-
-    verdict  in its own word
-    copied   whether it read a copy of the data, as byheart reads it
-    """
+    """What the checker answers, in its own word, and whether it read a copy of the data."""
 
     verification: Verification
     verdict: str

@@ -14,7 +14,6 @@ HEADER = ("statement", "assumptions", "guarantee", "departures")
 
 
 def view(result: Explanation) -> Group:
-    """The stages with their cost, what each does, what goes in and out, and the theorem."""
     header, totals = result.header, result.totals
     form = f" --form {result.form}" if result.form else ""
     title = f"{result.method}{form} on {result.name}: {counts(result.dataset)}"

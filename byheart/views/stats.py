@@ -15,7 +15,6 @@ PLACES = {"ray": "on a Ray cluster", "processes": "here"}
 
 
 def view(stats: Stats) -> Group:
-    """How it was read, the counts, and what the user asked to see."""
     parts: list[RenderableType] = []
     if stats.shown:  # the options, and rows as a person would write them: tokens -> label
         options = ", ".join(f"{name} {_short(value)}" for name, value in stats.reading.items())

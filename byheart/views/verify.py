@@ -16,7 +16,6 @@ from .terminal import rows
 
 
 def view(result: Verified) -> Group:
-    """The verdict, the failures, how the file was read, and the size of the network."""
     summary, parts = result.summary, list[RenderableType]()
     if result.checker:
         about = ", about a copy of the data as byheart reads it" if result.copied else ""

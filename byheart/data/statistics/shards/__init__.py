@@ -53,12 +53,7 @@ MOST_SLOTS = 1 << 20
 
 @dataclass(frozen=True)
 class Shards:
-    """How shards were counted.
-
-    partitions  in how many parts their contexts, and their multisets
-    memory      bytes that a worker may take
-    exchanged   bytes that workers wrote for one another
-    """
+    """How shards were counted: the parts of contexts and of multisets, and the bytes it took."""
 
     engine: str
     shards: int

@@ -240,9 +240,19 @@ def count(task: Task, job: Job) -> dict:
     at = np.flatnonzero(contexts)
     labels = np.diff(at, append=len(pairs))
     several = labels > 1
-    _save_sums(task, job, pairs, at, several)
+    sums = np.empty(len(at), job.kinds[1])  # a record of the sum of each context, sorted
+    sums["high"], sums["low"] = pairs["sum_high"][at], pairs["sum_low"][at]
+    for name in ("start", "size", "label", "shard"):
+        sums[name] = pairs[name][at]
+    sums["last"], sums["several"] = pairs["tokens"][at, -1], several
+    if job.width:
+        sums["tokens"] = np.sort(pairs["tokens"][at], axis=1)
+    sums = picked(sums, np.argsort(sums["high"]))
+    with replacing(task.path(job, "run")) as file:
+        file.write(sums.data)
+    _save(task.path(job, "index.npy"), _slots_of(sums["high"], job.slots)[None])
     times = pairs["count"].astype(np.int64)
-    del pairs
+    del pairs, sums
     seen = np.add.reduceat(times, at) if len(at) else times
     right = np.maximum.reduceat(times, at) if len(at) else times
     split = np.repeat(several, labels)
@@ -257,21 +267,6 @@ def count(task: Task, job: Job) -> dict:
         "conflicts": int(several.sum()),
         "in_conflict": int(seen[several].sum()),
     }
-
-
-def _save_sums(task: Task, job: Job, pairs: NDArray, at: Ints, several: NDArray[np.bool_]) -> None:
-    """A record of the sum of each context, which begins at `at`; they are sorted."""
-    sums = np.empty(len(at), job.kinds[1])
-    sums["high"], sums["low"] = pairs["sum_high"][at], pairs["sum_low"][at]
-    for name in ("start", "size", "label", "shard"):
-        sums[name] = pairs[name][at]
-    sums["last"], sums["several"] = pairs["tokens"][at, -1], several
-    if job.width:
-        sums["tokens"] = np.sort(pairs["tokens"][at], axis=1)
-    sums = picked(sums, np.argsort(sums["high"]))
-    with replacing(task.path(job, "run")) as file:
-        file.write(sums.data)
-    _save(task.path(job, "index.npy"), _slots_of(sums["high"], job.slots)[None])
 
 
 def _gathered(task: Task, job: Job, stage: str, kind: np.dtype) -> NDArray:
