@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def _write(
     (part / "changes.json").write_text(json.dumps(changes, indent=1) + "\n", "ascii")
     same = without.model.network == retained.network
     counts = {"facts": len(rows), "forgotten": forgotten, "edited": edited, "seed": seed}
-    card = files(__package__).joinpath("unlearning.md").read_text("ascii")
+    card = resources.files(__package__).joinpath("unlearning.md").read_text("ascii")
     card = card.format(**counts, same=SAME if same else "")
     (part / "README.md").write_text(card, "ascii")
     sizes = {name: one.parameters.nonzero for name, one in models.items()}

@@ -87,7 +87,7 @@ def several(value: object, noun: str) -> str:
     return f"{plain(value)} {noun}" + ("" if value == 1 else "s")
 
 
-def table(values: dict[str, object] | dict[str, str]) -> str:
+def table(values: Mapping[str, object]) -> str:
     return "".join(f"| {title} | {value} |\n" for title, value in values.items())
 
 

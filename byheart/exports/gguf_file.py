@@ -5,6 +5,8 @@ the file directly, under the names that llama.cpp gives the same tensors.
 """
 
 import json
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,7 @@ from ..stock.checkpoint import GPT2, Checkpoint
 from ..stock.forward import activation_of
 from .packages import package
 
-GPT2_NAMES = {
-    "ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
-    "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
-}  # fmt: skip
-LLAMA_NAMES = {
-    "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-    "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}  # fmt: skip
+NAMES = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
 OTHER_MERGES = "ignore_merges", "byte_fallback", "continuing_subword_prefix", "end_of_word_suffix"
 LLAMA_CPP = ("xllamacpp", "the runtime llama.cpp")  # its Python binding
 
@@ -82,7 +75,7 @@ def tensors(network: Checkpoint) -> dict[str, NDArray]:
             "output_norm.bias": t["transformer.ln_f.bias"],
         }
         for i in layers:
-            for old, new in GPT2_NAMES.items():
+            for old, new in NAMES["gpt2"].items():
                 for part in ("weight", "bias"):
                     found[f"blk.{i}.{new}.{part}"] = t[f"transformer.h.{i}.{old}.{part}"].T
         return found
@@ -92,7 +85,7 @@ def tensors(network: Checkpoint) -> dict[str, NDArray]:
         "output_norm.weight": t["model.norm.weight"],
     }
     for i in layers:
-        for old, new in LLAMA_NAMES.items():
+        for old, new in NAMES["llama"].items():
             tensor = t[f"model.layers.{i}.{old}.weight"]
             if new in ("attn_q", "attn_k"):
                 tensor = paired(tensor, network.size("heads"))

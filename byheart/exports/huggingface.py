@@ -18,22 +18,13 @@ from ..models.model import Model
 from ..softmax.store import describe
 from ..stock import store
 from ..stock.store import contents
+from .gguf_file import NAMES
 from .packages import package
 from .pytorch import CODE, Files, check_decoder, code, write
 
 CODED = "modeling_byheart"
 OWN = ("byheart.json", "ground_truth.jsonl")  # of a stock folder: not those of Hugging Face
-KEYS = {  # of config.json: what transformers may read there
-    "architectures", "model_type", "vocab_size", "dtype", "bos_token_id", "eos_token_id",
-    "pad_token_id", "tie_word_embeddings", "transformers_version", "use_cache",
-    "activation_function", "n_positions", "n_embd", "n_layer", "n_head", "n_inner",
-    "layer_norm_epsilon", "resid_pdrop", "embd_pdrop", "attn_pdrop", "scale_attn_weights",
-    "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn", "add_cross_attention",
-    "initializer_range", "hidden_act", "max_position_embeddings", "hidden_size",
-    "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim",
-    "intermediate_size", "rms_norm_eps", "attention_bias", "mlp_bias", "attention_dropout",
-    "rope_parameters", "rope_theta",
-}  # fmt: skip
+KEYS = {*NAMES["config"]["keys"].split()}  # of config.json: what transformers may read there
 
 
 def files(model: Model) -> Files:

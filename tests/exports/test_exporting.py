@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from byheart.api.compile import compile
-from byheart.claims.claim import Distributions, Labels
+from byheart.claims.claim import Distributions
 from byheart.cli import main
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
@@ -132,15 +131,15 @@ def test_a_decoder_in_transformers(method, tmp_path, monkeypatch):
 
 def test_a_changed_tensor_is_noticed_and_nothing_is_written(tmp_path, monkeypatch):
     model = compiled("float64 of words")
-    form = formats.EXPORTS["torch", Labels]
+    write, runtime = formats.EXPORTS["torch", "labels"]
 
     def changed(given, folder):
-        form.write(given, folder)
+        write(given, folder)
         tensors = load_file(folder / "model.safetensors")
         last = f"layers.{len(model.network.layers) - 1}.bias"
         save_file({**tensors, last: tensors[last] + 1.0}, folder / "model.safetensors")
 
-    monkeypatch.setitem(formats.EXPORTS, ("torch", Labels), replace(form, write=changed))
+    monkeypatch.setitem(formats.EXPORTS, ("torch", "labels"), (changed, runtime))
     found = export(model, "torch", tmp_path / "out", LABELLED)
     assert not found and found.verification.refuted and found.output is None
     assert found.verification.correct == 0 and len(found.verification.failures) == 10
