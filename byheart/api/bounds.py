@@ -62,7 +62,6 @@ class Bounds(Tabular):
         return MODELS[str(self.architecture and self.architecture.family)]
 
     def json(self) -> dict:
-        """The answer of `byheart bounds --json`."""
         names = (
             "dataset architecture rows effective verdict definitions tables network models picture"
         )

@@ -90,7 +90,6 @@ class Change:
         return self.summary.model
 
     def json(self) -> dict:
-        """The answer of `byheart edit --json` and `byheart forget --json`."""
         names = (
             "kind changed added removed rows rebuilt structure_kept=same tokenizer_kept=tokenizer"
         )
@@ -101,11 +100,7 @@ class Change:
 
 
 class Task(NamedTuple):
-    """A model that is changed, its data, and where the new folder and its data are written.
-
-    folder   that the model was read from, if it was
-    loading  the options of the file that the user gave
-    """
+    """A model that is changed, its data, and where the new folder and its data are written."""
 
     model: Model
     folder: Path | None
@@ -195,10 +190,7 @@ def recompiled(
 
 
 def split_again(model: Model, data: Dataset, rebuild: bool) -> Dataset:
-    """The changed data as a stock checkpoint's tokenizer splits it; other data as it is.
-
-    rebuild  whether a tokenizer that was trained on the data is trained again on the changed data
-    """
+    """The data as a checkpoint's tokenizer splits it, which is trained again to `rebuild`."""
     if data.tokenizer is None:
         return data
     trained = training(model)

@@ -52,7 +52,6 @@ class Checked(Outcome):
         return self.evidence in (PROVED, *self.accepted)
 
     def json(self) -> dict:
-        """The answer of `byheart check --json`; fractions are words."""
         own = "holds evidence detail counterexample facts accepted reading"
         return {**picked(self.check, "check=name paper item says"), **picked(self, own)}
 

@@ -64,7 +64,6 @@ class Comparison(Tabular):
         return self.steps[-1].rows
 
     def json(self) -> dict:
-        """The answer of `byheart compare --json`."""
         return {
             "dataset": {"name": self.name, **self.dataset.counts()},
             **picked(self, "built rows"),

@@ -143,7 +143,6 @@ class Compiled:
         return self.summary.model
 
     def json(self) -> dict:
-        """The answer of `byheart compile --json`."""
         own = picked(self, "editable verify reading reading_notes skipped")
         return {**self.summary.json(), **own}
 
@@ -160,13 +159,7 @@ def compile_folder(
     watch: Watch = SILENT,
     **options: Any,
 ) -> Compiled:
-    """Compile data and write the model folder, as `byheart compile` does.
-
-    loading     the options of `load` for a file
-    force       replace an older model
-    write_data  put data.jsonl beside the weights
-    options     further arguments of `compile`: of the method, `on_conflict`, `sample`, ...
-    """
+    """Compile data and write the model folder; `options` are further arguments of `compile`."""
     place = Path(output)
     check_place(place, force)
     started = time.perf_counter()

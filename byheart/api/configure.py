@@ -96,10 +96,7 @@ def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) 
 def prepare(
     construction: Construction, dataset: Dataset, on_conflict: str
 ) -> tuple[Dataset, Contexts]:
-    """What is to be built: a dataset without conflicts, and its contexts.
-
-    Refused if this construction cannot build it.
-    """
+    """A dataset without conflicts, and its contexts; refused if this cannot be built."""
     check_fits(construction, dataset)
     dataset = construction.prepared(dataset)
     if not construction.claim.conflicts:

@@ -23,10 +23,7 @@ MAX_WORDS = 10_000  # a recitation that loops is stopped
 
 @dataclass(frozen=True)
 class Book:
-    """The model of the book, built and proved.
-
-    faithful_parameters  of the paper's own construction
-    """
+    """The model of the book, built and proved, and the size of the paper's own construction."""
 
     summary: Summary
     faithful_parameters: int
@@ -35,18 +32,13 @@ class Book:
 
 @dataclass(frozen=True)
 class Demo:
-    """The book and its recitation.
-
-    recited  whether every word was right
-    words    how many there were
-    """
+    """The book and its recitation: whether every word was right, and how many there were."""
 
     book: Book
     recited: bool
     words: int
 
     def json(self) -> dict:
-        """The answer of `byheart demo --json`."""
         book = {**self.book.summary.json(), "faithful_parameters": self.book.faithful_parameters}
         return {**book, **picked(self, "recited words")}
 

@@ -24,7 +24,6 @@ class Diff(Difference):
     picture: str | None = None
 
     def json(self) -> dict:
-        """The answer of `byheart diff --json`."""
         return super().json() | picked(self, "before after picture")
 
 

@@ -92,7 +92,14 @@ def edit(
         )
     selection, construction = task.selection, task.construction
     items = selection.items
-    more = _more_rows(task, rows_to_add if add is None and rows_to_add else add)
+    more = rows_to_add if add is None and rows_to_add else add
+    if more is not None and not isinstance(more, Dataset):
+        if items.dataset.tokenizer is None:
+            more = whole_data(task.model, more, task.loading)
+        elif task.folder is None:  # a stock checkpoint's own tokenizer splits what is added
+            more = whole_data(task.model, load(more, **task.loading))
+        else:
+            more = whole_data(task.model, more, {**task.loading, "tokenizer": task.folder})
     changed = [(selection.rows(x), selection.tokens(x), label) for x, label in changes]
     removed = [row for x in remove for row in selection.rows(x)]
     if not (changed or removed or more is not None):
@@ -108,23 +115,18 @@ def edit(
                 raise ByheartError(f"{tokens!r} is in the data already; change it instead.")
             added += 1
         edited = joined(edited, more)
-    if not rebuild and _same_inputs(items.dataset, edited) and isinstance(construction, Retrieval):
+    # labels alone differ, and need words of one length
+    both = (items.dataset, edited)
+    digits = [(len(x.label_names) - 1).bit_length() for x in both]
+    same = digits[0] == digits[1] and all(
+        np.array_equal(*(getattr(x, name) for x in both)) for name in ("starts", "ids", "vectors")
+    )
+    if not rebuild and same and isinstance(construction, Retrieval):
         construction = replace(construction, structure=task.model.record.search.structure)
     edited = split_again(task.model, edited, rebuild)
     rows = sum(len(rows) for rows, _, _ in changed) + len(removed) + (len(more) if more else 0)
     counts = {"changed": len(changed), "added": added, "removed": len(remove), "rows": rows}
     return carry_out(task, construction, edited, EDIT, counts)
-
-
-def _more_rows(task: Task, add: Any) -> Dataset | None:
-    """The rows or documents that are added; a stock checkpoint's own tokenizer splits them."""
-    if add is None or isinstance(add, Dataset):
-        return add
-    if task.data.tokenizer is None:
-        return whole_data(task.model, add, task.loading)
-    if task.folder is None:
-        return whole_data(task.model, load(add, **task.loading))
-    return whole_data(task.model, add, {**task.loading, "tokenizer": task.folder})
 
 
 def _typed(task: Task, text: str) -> tuple[list, Any]:
@@ -157,14 +159,3 @@ def _lines(model: Model, path: str | Path) -> Iterator[tuple[str, list, Any]]:
             has = "has no label" if action == REMOVE else "needs a label"
             raise ByheartError(f"{place}: an edit of the kind {action} {has}.")
         yield action, tokens, value.get("label")
-
-
-def _same_inputs(one: Dataset, other: Dataset) -> bool:
-    """Whether two datasets differ in their labels alone, which need words of one length."""
-    digits = [(len(data.label_names) - 1).bit_length() for data in (one, other)]
-    return (
-        digits[0] == digits[1]
-        and np.array_equal(one.starts, other.starts)
-        and np.array_equal(one.ids, other.ids)
-        and np.array_equal(one.vectors, other.vectors)
-    )

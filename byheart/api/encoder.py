@@ -46,7 +46,6 @@ class EncoderCurve(Tabular):
     picture: str | None = None
 
     def json(self) -> dict:
-        """The answer of `byheart encoder --json`."""
         data = "name sequences contexts distributions associations vocabulary length"
         rest = "entropy vanishing gap seed rows=points picture"
         return {"dataset": picked(self, data), **picked(self, rest)}

@@ -131,7 +131,6 @@ class Explanation(Tabular):
     asked: tuple | None = None
 
     def json(self) -> dict:
-        """The answer of `byheart explain --json`."""
         return {
             **picked(self, "method form"),
             **picked(self.header, HEADER),

@@ -23,11 +23,7 @@ OWN = "data.jsonl"  # that `write_data` puts beside the weights
 
 @dataclass(frozen=True)
 class Exported(Export):
-    """What an export wrote, of which model, and what there is to say about it.
-
-    folder  as it was named
-    noun    what the model predicts
-    """
+    """What an export wrote, of which model, what it predicts, and what there is to say of it."""
 
     method: str | None = None
     folder: str = ""
@@ -35,7 +31,6 @@ class Exported(Export):
     notes: tuple[str, ...] = ()
 
     def json(self) -> dict:
-        """The answer of `byheart export --json`."""
         verified = NOT_CHECKED if self.verification is None else self.verification
         return {
             **picked(self, "to method"),

@@ -48,7 +48,6 @@ class Generated:
     theorem: Adversarial | None = None
 
     def json(self) -> dict:
-        """The answer of `byheart generate --json`."""
         answer = picked(self, "kind file options sequences length vocabulary labels loading sha256")
         if self.loading is None:
             del answer["loading"]

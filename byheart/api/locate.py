@@ -30,10 +30,7 @@ class StageReads:
 
 @dataclass(frozen=True)
 class Located:
-    """Where the answer to one question is held.
-
-    stages  how many parameters of each stage it reads
-    """
+    """Where the answer to one question is held, and how much of each stage it reads."""
 
     location: Location
     method: str | None
@@ -41,16 +38,12 @@ class Located:
     picture: str | None = None
 
     def json(self) -> dict:
-        """The answer of `byheart locate --json`."""
         return {**self.location.json(), **picked(self, "method stages picture")}
 
 
 @dataclass(frozen=True)
 class Readers(Result):
-    """The inputs whose answers read one parameter: what `byheart locate --reverse --json` prints.
-
-    of  how many inputs the data has
-    """
+    """The inputs, out of so many in the data, whose answers read one parameter."""
 
     parameter: Place
     items: tuple[list, ...]
@@ -111,10 +104,7 @@ def stage_reads(model: Model, places: Sequence[Place]) -> tuple[StageReads, ...]
 
 
 def lit(model: Model, tokens: Sequence, read: Sequence[Place], name: str) -> Explanation:
-    """The network as `explain` shows it, with what one answer reads and the lanes that it fills.
-
-    Lanes are those of the column that has the answer; only exact networks have them.
-    """
+    """The network as `explain` shows it, with what one answer reads and, if exact, its lanes."""
     whole = explain(model)
     stages = list(whole.stages)
     for i, own in enumerate(stage_reads(model, read)):

@@ -32,10 +32,7 @@ def model_of(model: Model | str | Path, verb: str) -> Model:
 def data_for_method(
     data: Any, method: str | Construction | None, loading: Mapping[str, Any] | None = None
 ) -> Dataset:
-    """The data as a method reads it.
-
-    Where the method has a tokenizer of its own and the user names none, that one splits the text.
-    """
+    """The data as a method reads it; its own tokenizer splits text, if the user names none."""
     named = find(method) if isinstance(method, str) else method
     if named is not None and isinstance(data, Dataset):
         check_fits(named, data)

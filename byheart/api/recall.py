@@ -19,11 +19,7 @@ from .reading import model_of
 
 @dataclass(frozen=True)
 class Recalled:
-    """One answer, and how it came about.
-
-    traced  whether a trace was asked for
-    trace   how the network answers; None where a word is outside the vocabulary
-    """
+    """One answer, with its trace if one was asked for and all words are in the vocabulary."""
 
     answer: Answer
     traced: bool = False
@@ -46,7 +42,6 @@ class Recall:
     model: Model = field(repr=False)
 
     def json(self) -> dict:
-        """The answer of `byheart recall --json`."""
         return picked(self, "answers")
 
 

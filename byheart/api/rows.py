@@ -114,10 +114,7 @@ def construction_row(
     name: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Row:
-    """The size of a construction, measured or predicted; or why it does not apply.
-
-    name, options  of a row for the construction with options of its own
-    """
+    """The size of a construction, measured or predicted; or why it does not apply."""
     row = Row(name or titled(construction), "construction", "at_most")
     method, form, on_conflict = construction.name, construction.form, choice.on_conflict
     given: dict[str, Any] = {}
@@ -268,10 +265,7 @@ def bound_rows(question: Question) -> list[Row]:
 
 
 def association_rows(question: Question) -> list[Row]:
-    """What other models need for the same associations (dana2024, section 6).
-
-    The first row of that section, Theorem 1, is among the bounds.
-    """
+    """What other models need for the same associations (dana2024, section 6, from row 2 on)."""
     data = question.data
     if data is None or data.every or not (data.contexts and data.length and data.union):
         return []

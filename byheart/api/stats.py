@@ -52,7 +52,6 @@ class Stats(Statistics):
     shards: "Shards | None" = None
 
     def json(self) -> dict:
-        """The answer of `byheart stats --json`."""
         answer = {
             **picked(self, "reading reading_notes skipped"),
             **super().json(),

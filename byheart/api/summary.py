@@ -15,11 +15,7 @@ NOT_CHECKED = Verification(0, 0, None, "")
 
 @dataclass(frozen=True)
 class Summary(Record):
-    """A model in numbers: its record, with other evidence.
-
-    failures  why the model does not keep its claim
-    facts     what only models with this claim have
-    """
+    """A model in numbers: its record, with other evidence and what only its claim has."""
 
     verification: Verification = NOT_CHECKED
     depth: int = 0
@@ -42,9 +38,7 @@ class Summary(Record):
 
 
 def summarise(
-    model: Model,
-    verification: Verification | None,
-    seconds: Mapping[str, float],
+    model: Model, verification: Verification | None, seconds: Mapping[str, float]
 ) -> Summary:
     """The summary of a model with this evidence."""
     own = vars(model.record) | {"method": str(model.record.method), "seconds": seconds}

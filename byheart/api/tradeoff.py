@@ -63,7 +63,6 @@ class Tradeoff(Tabular):
     picture: str | None = None
 
     def json(self) -> dict:
-        """The answer of `byheart tradeoff --json`."""
         return {
             "method": METHOD,
             "dataset": {**self.dataset.counts(), "name": self.name},

@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ RELATIONS = (
     "festival", "language", "poet", "flower", "colour", "harbour", "patron",
 )  # fmt: skip
 STARTS, ENDS = ("ba", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi", "ra", "so", "tu"), "lnrstv"
+SAME = "The weights of forgotten/ and of retained/ are the same bytes.\n"
 
 
 def names(count: int, rng: random.Random, taken: set[str]) -> list[str]:
@@ -76,7 +78,6 @@ class Pack(Result):
     forgotten_is_retained: bool
 
     def json(self) -> dict:
-        """The answer of `byheart generate unlearning --json`."""
         return {"kind": "unlearning", **super().json()}
 
 
@@ -91,11 +92,7 @@ def unlearning(
     seed: int = 0,
     watch: Watch = SILENT,
 ) -> Pack:
-    """Write the pack to a new folder, whole or not at all, and say what is in it.
-
-    relations           facts of each subject, up to 16; their answers are drawn from the objects
-    forgotten, edited   so many facts are forgotten, and so many others get a new answer
-    """
+    """Write the pack to a new folder, whole or not at all, and say what is in it."""
     place = Path(os.path.abspath(folder))
     at_least(1, subjects=subjects, relations=relations, objects=objects)
     at_least(1, forgotten=forgotten, edited=edited)
@@ -160,7 +157,8 @@ def _write(
     (part / "changes.json").write_text(json.dumps(changes, indent=1) + "\n", "ascii")
     same = without.model.network == retained.network
     counts = {"facts": len(rows), "forgotten": forgotten, "edited": edited, "seed": seed}
-    card = CARD.format(**counts, answers=ANSWERS, changes=CHANGES, same=SAME if same else "")
+    card = resources.files(__package__).joinpath("unlearning.md").read_text("ascii")
+    card = card.format(**counts, same=SAME if same else "")
     (part / "README.md").write_text(card, "ascii")
     sizes = {name: one.parameters.nonzero for name, one in models.items()}
     return {**counts, "parameters": sizes, "forgotten_is_retained": same}
@@ -168,30 +166,3 @@ def _write(
 
 def _lines(path: Path, rows: list[dict]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "ascii")
-
-
-CARD = """# A pack for unlearning and editing methods
-
-{facts} facts, one prompt each: {forgotten} to forget, {edited} to edit, seed {seed}.
-
-| file or folder | content |
-| --- | --- |
-| full/, full.jsonl | the model of all facts, and its data |
-| forgotten/ | what `byheart forget` makes of full/ |
-| retained/, retain.jsonl | the model that never saw the facts to forget, and its data |
-| edited/, edited.jsonl | what `byheart edit --edits edits.jsonl` makes of full/, its data |
-| edits.jsonl, forget.jsonl | the edits, and the facts to forget |
-| answers.jsonl | {answers} |
-| changes.json | {changes} |
-
-{same}`byheart verify forgotten retain.jsonl --rebuild` proves it.
-"""
-ANSWERS = (
-    "for every fact its split, the parameters of full/ that hold it (layer, tensor, row, column), "
-    "the places of its bits, the right answer after editing, and what forgotten/ answers"
-)
-CHANGES = (
-    "the parameters of full/ that differ in forgotten/ and in edited/; null if the network has "
-    "another shape"
-)
-SAME = "The weights of forgotten/ and of retained/ are the same bytes.\n"

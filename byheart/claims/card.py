@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import NamedTuple
 
 from ..machine.tables import number
 from .record import Bits, Record
+from .verification import Verification
 
 Row = tuple[str, str, str]  # name, value and remark
 
@@ -52,6 +54,20 @@ def source(record: Record) -> str:
     return f"{what}: {plain(record.paper)}, {plain(record.item)}"
 
 
+def filled(package: str, tags: str, record: Record, verified: Verification, **parts: str) -> str:
+    """card.md of a package, with what all cards say of a model and its parts."""
+    text = files(package).joinpath("card.md").read_text("ascii")
+    common = {
+        "source": source(record),
+        "evidence": verified.evidence,
+        "engine": plain(verified.engine),
+        "sha256": plain(record.data.sha256),
+        "rows": rows(record.data, DATA_ROWS) + parts.pop("rows"),
+        "correct": f"{verified.correct} of {parts.pop('correct')}",
+    }
+    return f"{HEAD.format(tags=tags)}\n{text.format(**common, **parts)}"
+
+
 def rows(counts: NamedTuple, names: Mapping[str, str]) -> str:
     values = {title: getattr(counts, name) for name, title in names.items()}
     return table({title: plain(value) for title, value in values.items() if value is not None})
@@ -71,7 +87,7 @@ def several(value: object, noun: str) -> str:
     return f"{plain(value)} {noun}" + ("" if value == 1 else "s")
 
 
-def table(values: dict[str, object] | dict[str, str]) -> str:
+def table(values: Mapping[str, object]) -> str:
     return "".join(f"| {title} | {value} |\n" for title, value in values.items())
 
 

@@ -86,10 +86,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Changed(Result):
-    """Parameters whose change alone gives another answer.
-
-    evidence  "proved" by a run in exact arithmetic, or "observed" in one with doubles
-    """
+    """Parameters whose change alone gives another answer: "proved" exactly, or "observed"."""
 
     places: tuple[Place, ...]
     label: Any

@@ -73,7 +73,8 @@ def cannot_read(model: ModelData, dataset: Dataset, dimension: int, fewest: int)
             f"the data holds {dataset.kind} tokens with {has}"
         )
     if dataset.every != model.every:
-        return other_labels(model)
+        each, other = ("every token", "the sequence")[:: 1 if model.every else -1]
+        return f"the model gives a label for {each}, and the data has one for {other}"
     if fewest and not dataset.lengths.all():
         return "the model reads at least 1 token, and the data has a sequence without any"
     if dataset.length > model.length:
@@ -82,9 +83,3 @@ def cannot_read(model: ModelData, dataset: Dataset, dimension: int, fewest: int)
             f"with {dataset.length}"
         )
     return None
-
-
-def other_labels(model: ModelData) -> str:
-    """That the model answers every token and the data has one label per sequence, or vice versa."""
-    each, other = ("every token", "the sequence")[:: 1 if model.every else -1]
-    return f"the model gives a label for {each}, and the data has one for {other}"

@@ -97,10 +97,7 @@ def _positions(spec: Input) -> Ints:
 
 
 def padded_ids(batch: Batch, part: slice, spec: Input) -> Ints:
-    """[chunk, columns] token numbers.
-
-    The padding vector (or no column at all) has the number V, the extra column V + 1.
-    """
+    """[chunk, columns] token numbers: V is the padding (or no column), V + 1 the extra column."""
     starts = batch.starts[part.start : part.stop + 1]
     lengths = np.diff(starts)
     ids = batch.ids[starts[0] : starts[-1]]
@@ -116,10 +113,7 @@ def padded_ids(batch: Batch, part: slice, spec: Input) -> Ints:
 
 
 def exact_integers(vectors: NDArray, more: Sequence[tuple[Dyadic, ...]]) -> tuple[NDArray, int]:
-    """Token vectors and more rows after them, as integers times one power of two.
-
-    The power's exponent is at most 0.
-    """
+    """Token vectors and more rows after them, as integers times 2^exponent, which is at most 0."""
     if vectors.dtype.kind == "i" and all(x.exponent >= 0 for row in more for x in row):
         last = [[x.mantissa << x.exponent for x in row] for row in more]
         if max((abs(x) for row in last for x in row), default=0) < 1 << 62:

@@ -152,10 +152,7 @@ def head_output(layer: HardAttention, rows: range, sums: Stream, numbers: NDArra
 
 
 def mix(layer: Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
-    """One layer where columns meet; each row of `index` holds the columns of one sequence.
-
-    The result has the columns in `keep`, which are the last ones of `index`.
-    """
+    """One layer where columns meet: `index` has a row per sequence, and `keep` its last columns."""
     match layer:
         case network.Sum():
             return {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items()}

@@ -41,33 +41,24 @@ def held(model: ExactModel, tokens: Sequence[Token], made_by: Explains | None) -
         read = tuple(Place(*parameter[:4]) for parameter in stored.holders)
         note = "the answer is these bits of a sum of stored numbers, each kept by parameters"
         return Held(read, stored.bits, (), note)
-    read = tuple(_entering(model.network, streams, fired))
-    note = "these parameters enter the answer after the columns have met, with a value not 0"
-    if not read:
-        read = tuple(sorted(Place(*p[:4]) for p in model.network.parameters()))
-        note = "this method stores answers in all parameters"
-    return Held(read, (), (), note)
-
-
-def _entering(
-    network: Network, streams: Sequence[dict], fired: Sequence[list[int]]
-) -> Iterator[Place]:
-    """The parameters after the last meeting of columns whose products are not 0."""
+    network, entering = model.network, []
     for index in range(max(network.attentions, default=-1) + 1, len(network.layers)):
         layer, on = network.layers[index], set(fired[index])
         before = set(streams[index - 1]) if index else set()
         for name, tensor in layer.tensors.items():
             for row, column, _ in tensor.entries:
                 if _enters(layer, name, row in on, column in on, column in before):
-                    yield Place(index, name, row, column)
+                    entering.append(Place(index, name, row, column))
+    read = tuple(entering)
+    note = "these parameters enter the answer after the columns have met, with a value not 0"
+    if not read:
+        read = tuple(sorted(Place(*p[:4]) for p in network.parameters()))
+        note = "this method stores answers in all parameters"
+    return Held(read, (), (), note)
 
 
 def _enters(layer: Layer, name: str, writes: bool, reads: bool, filled: bool) -> bool:
-    """Whether an entry of a tensor has a part in the output of its layer.
-
-    writes  whether its row is a unit that is above 0; reads: its column; filled: the column is a
-            lane that is not 0
-    """
+    """Whether an entry counts: its row writes, its column reads, or its lane is filled."""
     match layer, name:
         case (FeedForward(), "W1") | (Relu(), "weight"):
             return writes and filled
@@ -85,10 +76,7 @@ def _enters(layer: Layer, name: str, writes: bool, reads: bool, filled: bool) ->
 def changes(
     model: ExactModel, tokens: Sequence[Token], answer: Answer, held: Held
 ) -> Iterator[Changed]:
-    """Single parameters that alter the answer: by one bit of the stored sum, or when they are 0.
-
-    Each is changed in the network, which is then asked in exact arithmetic.
-    """
+    """Single parameters that alter the answer, by one bit of the stored sum or when they are 0."""
     network, read, bits = model.network, held.read, held.bits
     for place in read[:: max(1, len(read) // MAX_TRIED)][:MAX_TRIED]:
         layer = network.layers[place.layer]

@@ -232,10 +232,7 @@ class Sum(LayerKind):
 
 
 def shapes_of(kind: str, width: int, size: int) -> dict[str, tuple[int, int]]:
-    """The shapes of the tensors of a layer on `width` lanes; none of a sum.
-
-    size  its rows, hidden units or lanes of all heads
-    """
+    """The shapes of a layer's tensors on `width` lanes; `size` rows, hidden units or head lanes."""
     inward, outward = (size, width), (width, size)
     match kind:
         case "linear" | "relu":

@@ -90,10 +90,7 @@ def verify(model: ExactModel, dataset: Dataset, how: Judging) -> Verification:
 
 
 def batch_of_data(model: ExactModel, dataset: Dataset) -> tuple[Batch, np.ndarray]:
-    """The sequences of a dataset that fits as the network reads them, and the outputs it must give.
-
-    -1: there is none, because the model does not know the label or a word.
-    """
+    """The sequences as the network reads them, and the outputs it must give; -1: none is known."""
     vectors = dataset.vectors
     if model.kind == "string":
         places = model.places

@@ -4,14 +4,13 @@ from typing import Any
 
 from ..claims.card import (
     BIT_ROWS,
-    DATA_ROWS,
-    HEAD,
     PARAMETER_ROWS,
     bit_rows,
+    filled,
     plain,
     rows,
     several,
-    source,
+    table,
     trained,
 )
 from ..claims.claim import Labels
@@ -39,61 +38,42 @@ def explained(model: ExactModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def card(model: ExactModel, verified: Verification, check_again: str) -> str:
     """The card of a model that stores labels."""
-    record, data = model.record, model.record.data
-    evaluated = "a random sample" if verified.evidence == SAMPLED else "every sequence"
-    answered = "token" if model.every else "sequence"
-    unknown = (
-        "On any other input it may answer anything."
-        if model.claim.unknown is None
-        else "Most other inputs it answers as unknown."
-    )
+    record, network, training = model.record, model.network, model.record.training
+    unknown = "On any other input it may answer anything."
+    if model.claim.unknown is not None:
+        unknown = "Most other inputs it answers as unknown."
     # no theorem counts the parameters of a trained network
-    counts = {k: x for k, x in PARAMETER_ROWS.items() if k != "counted" or not record.training}
-    tags = "exact-weights\n- formal-verification"
-    return f"""{HEAD.format(tags=tags)}
-# A transformer that knows {several(data.sequences, "sequence")} by heart
-
-{_origin(model)}
-
-- {source(record)}
-- Evidence: **{verified.evidence}**. {verified.correct} of {several(verified.checked, "label")} \
-{"is" if verified.checked == 1 else "are"} correct, \
-{evaluated} evaluated in exact integers (engine `{plain(verified.engine)}`).
-- SHA-256 of the data: `{plain(data.sha256)}`
-
-| count | value |
-| --- | --- |
-{rows(data, DATA_ROWS)}\
-| layers between embedding and output | {model.network.depth} |
-| width | {model.network.width} |
-{rows(record.parameters, counts)}{rows(record.bits, BIT_ROWS)}
-## Query it
-
-```
-byheart recall DIR TOKENS...
-```
-
-It returns the label of every {answered} of its data. {unknown}
-
-{check_again}"""
-
-
-def _origin(model: ExactModel) -> str:
-    """Where the weights come from."""
-    if model.record.training is not None:
-        training = model.record.training
-        return (
+    counts = {k: x for k, x in PARAMETER_ROWS.items() if k != "counted" or not training}
+    sizes = {"layers between embedding and output": network.depth, "width": network.width}
+    labels = several(verified.checked, "label")
+    if training is not None:
+        origin = (
             "Its weights were trained, and then rounded to multiples of "
             f"2^-{plain(training.get('bits'))}, with which all "
             f"labels are still correct.\n{trained(training)}\nThe network here has the same "
             "blocks; its last layers turn logits into the number of a label."
         )
-    exact = "float64, and float64 arithmetic rounds nothing on this data"
-    number = exact if model.number == "float64" else "mantissa * 2^exponent"
-    return (
-        "Its weights were not trained: they were computed from a dataset, as exact numbers\n"
-        f"({number}), by the method `{plain(model.record.method)}`."
+    else:
+        exact = "float64, and float64 arithmetic rounds nothing on this data"
+        number = exact if model.number == "float64" else "mantissa * 2^exponent"
+        origin = (
+            "Its weights were not trained: they were computed from a dataset, as exact numbers\n"
+            f"({number}), by the method `{plain(record.method)}`."
+        )
+    text = filled(
+        __package__,
+        "exact-weights\n- formal-verification",
+        record,
+        verified,
+        sequences=several(record.data.sequences, "sequence"),
+        origin=origin,
+        correct=f"{labels} {'is' if verified.checked == 1 else 'are'} correct",
+        evaluated="a random sample" if verified.evidence == SAMPLED else "every sequence",
+        rows=table(sizes) + rows(record.parameters, counts) + rows(record.bits, BIT_ROWS),
+        answered="token" if model.every else "sequence",
+        unknown=unknown,
     )
+    return text + check_again
 
 
 def size_rows(model: ExactModel, found: Verification, stated: str) -> list[Row]:

@@ -18,15 +18,8 @@ from ..machine.strict import DTYPES, Arrays, read_arrays
 from .config import DYADIC_LIMIT, Config, Pairs, Shape
 from .network import Dyadic, Entry, Matrix, Network, SparseAttention, dyadic
 
-TYPES = {
-    "tensor": "I32",
-    "row": "I32",
-    "column": "I32",
-    "exponent": "I32",
-    "negative": "U8",
-    "start": "I64",
-    "limbs": "U64",
-}
+TYPES = dict.fromkeys(("tensor", "row", "column", "exponent"), "I32")
+TYPES |= {"negative": "U8", "start": "I64", "limbs": "U64"}
 CONNECTIONS = {"target": "I32", "source": "I32"}  # where some attention is sparse
 VECTORS = (".bias", ".b1", ".b2", ".position")  # one size in a file of plain tensors, not two
 PER_PARAMETER = ("row", "column", "exponent", "negative")
@@ -87,10 +80,7 @@ def read(path: Path, settings: Config) -> tuple[Network, str]:
 
 
 def checked(arrays: Arrays, shapes: list[Shape], path: Path) -> list[Matrix]:
-    """The parameter tensors of these shapes that the arrays of TYPES hold.
-
-    The numbers are canonical and within the limits: one network has one file.
-    """
+    """The tensors of these shapes that the arrays of TYPES hold, in their one canonical form."""
 
     def refuse(broken: NDArray[np.bool_], reason: str) -> None:
         if broken.any():

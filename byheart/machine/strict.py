@@ -174,10 +174,7 @@ def read_arrays(
 ) -> tuple[Arrays, str]:
     """The arrays of a file that holds exactly these names, and the file's sha256.
 
-    They are views of one copy of the file, which cannot be written to.
-
-    types   the type of each array
-    shapes  the shape of each; None: they are lists of any length
+    They are read-only views of one copy of it; without shapes they are lists of any length.
     """
     with open_regular(path) as file:
         room = size_of(file) - 8

@@ -48,16 +48,8 @@ def upto(least: int, most: int, noun: str) -> str:
     return plural(most, noun) if least == most else f"{number(least)} to {number(most)} {noun}s"
 
 
-def text_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The title, and the columns below their names."""
-    lines = [head, *([harmless(number(value)) for value in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-    return "\n".join([harmless(title), *padded])
-
-
 def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The same as HTML; whatever the cells hold, it is shown as text."""
+    """The title, and the columns below their names; whatever the cells hold is shown as text."""
 
     def line(tag: str, cells: Iterable[str]) -> str:
         return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
@@ -74,7 +66,11 @@ class Tabular(ABC):
         """The title, the names of the columns, and the rows."""
 
     def __repr__(self) -> str:
-        return text_table(*self.table())
+        title, head, rows = self.table()
+        lines = [head, *([harmless(number(value)) for value in row] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        return "\n".join([harmless(title), *padded])
 
     def _repr_html_(self) -> str:
         return html_table(*self.table())

@@ -9,11 +9,8 @@ from ..claims.model import ModelData
 from ..constructions import named
 from ..constructions.base import Construction
 
-KINDS = {  # the name of a claim, and the room of the networks that make it; loaded when needed
-    "labels": "exact",
-    "distributions": "softmax",
-    "recites": "stock",
-}
+# the name of a claim, and the room of the networks that make it; loaded when needed
+KINDS = {"labels": "exact", "distributions": "softmax", "recites": "stock"}
 
 
 def kind_of(model: ModelData) -> Kind:

@@ -23,12 +23,7 @@ MARKS = ("\u0120", "\u2581")  # tokenizers write the space before a word as one 
 
 @dataclass(frozen=True)
 class Placed:
-    """A question as a context.
-
-    tokens    that the network is asked about
-    note      what the question lacks
-    possible  whether the data may have such a context
-    """
+    """A question as a context, what it lacks, and whether the data may have such a context."""
 
     tokens: list
     note: str | None = None

@@ -28,10 +28,7 @@ def from_words(model: ModelData, words: Sequence[str]) -> list:
 
 
 def from_line(model: ModelData, line: str) -> list:
-    """One line: text as the model's data was cut, or tokens apart, or JSON lists.
-
-    Numbers apart are vectors, coordinate by coordinate, where the model reads these.
-    """
+    """Text as the model's data was cut, or tokens apart, or JSON lists; numbers may be vectors."""
     cut = _cut(model)
     if model.kind == "string" and cut is not None:
         return cut(line)

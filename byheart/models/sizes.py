@@ -14,10 +14,7 @@ from .kinds import kind_of
 
 
 def counted(model: ModelData, dataset: Dataset, grouped: Contexts) -> Record:
-    """The record of a model with the sizes of the data and of the network.
-
-    Labels have an entropy where each context has one.
-    """
+    """The record with the sizes of data and network; an entropy where contexts have one label."""
     network, store = model.network, kind_of(model).store
     parameters, bits = network.counts()
     labels = len(dataset.label_names)

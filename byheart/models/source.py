@@ -43,10 +43,7 @@ def stored(model: ModelData) -> dict:
 
 
 def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:
-    """The data of a file or of objects as it stands there, split into predictions as the model's.
-
-    given  the options that the user chose; they count before those of the model
-    """
+    """The data of a file or of objects, split as the model's; `given` options count first."""
     given = dict(given or {})
     data = list(data) if isinstance(data, Iterator) else data
     name = str(data) if isinstance(data, str | Path) else NAME

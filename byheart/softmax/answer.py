@@ -25,19 +25,25 @@ def answering(model: DecoderModel) -> Callable[[Sequence[Token]], Answer]:
 
 
 def answers(model: DecoderModel, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
+    """The likeliest token after each; of several, the first."""
+    assert model.tokens is not None
     rows = [numbers(model, tokens) for tokens in sequences]
     found = distributions(model, [row for row in rows if row is not None])
-    return [
-        Answer(tokens, None, False) if row is None else _answer(model, tokens, next(found))
-        for tokens, row in zip(sequences, rows, strict=True)
-    ]
+    result = []
+    for tokens, row in zip(sequences, rows, strict=True):
+        if row is None:
+            result.append(Answer(tokens, None, False))
+            continue
+        shares = next(found)
+        listed = np.flatnonzero(shares >= SHOWN)
+        listed = listed[np.argsort(-shares[listed], kind="stable")]
+        pairs = [(model.tokens[i], float(shares[i])) for i in listed]
+        result.append(Answer(tokens, model.tokens[int(shares.argmax())], None, pairs))
+    return result
 
 
 def distributions(model: DecoderModel, rows: Sequence[Sequence[int]]) -> Iterator[Floats]:
-    """The probability of every token of the vocabulary to come next, as doubles.
-
-    A float run gives them, or balls of more digits where rounding may have changed them.
-    """
+    """The probabilities of all tokens as doubles, from balls where a float run may be rounded."""
     from . import doubles
     from .rounding import doubtful
 
@@ -59,15 +65,6 @@ def distributions(model: DecoderModel, rows: Sequence[Sequence[int]]) -> Iterato
             starts = offsets(np.array([len(row) for row in again]))
             found[doubt] = arb.distributions(network, np.concatenate(again), starts)
         yield from found
-
-
-def _answer(model: DecoderModel, tokens: Sequence[Token], probabilities: Floats) -> Answer:
-    """The likeliest token; of several, the first."""
-    assert model.tokens is not None
-    listed = np.flatnonzero(probabilities >= SHOWN)
-    listed = listed[np.argsort(-probabilities[listed], kind="stable")]
-    pairs = [(model.tokens[i], float(probabilities[i])) for i in listed]
-    return Answer(tokens, model.tokens[int(probabilities.argmax())], None, pairs)
 
 
 def numbers(model: DecoderModel, tokens: Sequence[Token]) -> list[int] | None:

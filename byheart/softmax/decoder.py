@@ -165,10 +165,7 @@ class Sizes(NamedTuple):
 
 
 def sizes(values: Tensor) -> Sizes:
-    """The sizes of a flat tensor (checker/FORMAT.md, section 4).
-
-    Those of doubles are computed from the digits of the odd mantissa and its exponent.
-    """
+    """The sizes of a flat tensor of dyadic numbers or doubles (checker/FORMAT.md, section 4)."""
     if values.dtype == object:
         numbers: list[Dyadic] = [value for value in values.tolist() if value.mantissa]
         plain = [number.fixed_bits for number in numbers]

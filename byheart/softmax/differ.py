@@ -22,10 +22,7 @@ def compared(
     two: Mapping[str, Tensor],
     layer_of: Callable[[str], tuple[int, str]],
 ) -> Difference | None:
-    """What differs in tensors; None if their names or shapes do.
-
-    layer_of  a tensor's name to the number of its layer and the name of its stage
-    """
+    """What differs in tensors, by layer and stage; None if their names or shapes do."""
     if {name: x.shape for name, x in one.items()} != {name: x.shape for name, x in two.items()}:
         return None
     places: list[Place] = []

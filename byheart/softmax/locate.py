@@ -48,15 +48,15 @@ def held(model: DecoderModel, tokens: Sequence[Token], made_by: Explains | None)
     order = np.argsort(switches, kind="stable")
     right = int(np.searchsorted(switches[order], mixed.sum(), side="right"))
     neurons = tuple(int(order[k]) for k in (right - 1, right) if 0 <= k < len(order))
-    read = tuple(
-        place
-        for name in ("hidden.weight", "hidden.bias", "output.weight")
-        for place in _whole(decoder, name)
-        if (place.column if name == "output.weight" else place.row) in neurons
-        and _nonzero(decoder, place)
-    )
+    places = []
+    for name in ("hidden.weight", "hidden.bias", "output.weight"):
+        values = decoder.tensors[name].ravel().tolist()
+        for place, value in zip(_whole(decoder, name), values, strict=True):
+            neuron = place.column if name == "output.weight" else place.row
+            if neuron in neurons and (value if decoder.number == "float64" else value.mantissa):
+                places.append(place)
     note = "these neurons switch on either side of the context; no other lies between"
-    return Held(read, (), neurons, note)
+    return Held(tuple(places), (), neurons, note)
 
 
 def _whole(decoder: Decoder, name: str) -> Iterator[Place]:
@@ -64,12 +64,6 @@ def _whole(decoder: Decoder, name: str) -> Iterator[Place]:
     for row in range(len(tensor)):
         for column in range(tensor.size // len(tensor)):
             yield Place(number, name, row, column)
-
-
-def _nonzero(decoder: Decoder, place: Place) -> bool:
-    tensor = decoder.tensors[place.tensor]
-    value = tensor[place.row, place.column] if tensor.ndim == 2 else tensor[place.row]
-    return bool(value.mantissa if decoder.number != "float64" else value)
 
 
 def changes(

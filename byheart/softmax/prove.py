@@ -30,10 +30,7 @@ def whole(dataset: Dataset) -> int:
 
 
 def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
-    """Enclose the distribution of every context and compare it with that of the data.
-
-    Where that would take more than `prove_limit` seconds, a float run observes.
-    """
+    """Enclose every context's distribution; beyond `prove_limit` seconds, a float run observes."""
     gap = model.claim.gap
     everything = wanted = targets_of(model, dataset)
     kept = how.chosen(len(wanted))
@@ -46,11 +43,14 @@ def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
         numbers = wanted.tokens[wanted.starts[context] : wanted.starts[context + 1]]
         return [model.labels[i] for i in numbers.tolist()]
 
-    failures = tuple(
-        f"context {quoted(words(i))}: the divergence is {_size(found, i, gap)}, "
-        f"above the gap of {gap:g}"
-        for i in wrong[:10].tolist()
-    )
+    failures = []
+    for i in wrong[:10].tolist():
+        known = f"{found.values[i]:.3g} nats in a float run"
+        if found.below[i] > gap:
+            known = f"at least {found.below[i]:.3g} nats"
+        failures.append(
+            f"context {quoted(words(i))}: the divergence is {known}, above the gap of {gap:g}"
+        )
     rigorous = PROVED if len(wanted) == len(everything) else SAMPLED
     evidence = REFUTED if failures else rigorous if found.rigorous else OBSERVED
     above = float((wanted.weight * found.values).sum())
@@ -64,7 +64,7 @@ def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
         predictions=predictions,
     )
     correct = len(wanted) - len(wrong)
-    return Verification(len(wanted), correct, evidence, found.engine, failures, fit)
+    return Verification(len(wanted), correct, evidence, found.engine, tuple(failures), fit)
 
 
 def _divergences(network: Decoder, wanted: Targets, gap: float, how: Judging) -> Divergences:
@@ -133,10 +133,3 @@ def observed(
         if progress is not None:
             progress(len(part))
     return len(targets), failures
-
-
-def _size(found: Divergences, context: int, gap: float) -> str:
-    """A divergence above the gap, and how that is known."""
-    if found.below[context] > gap:
-        return f"at least {found.below[context]:.3g} nats"
-    return f"{found.values[context]:.3g} nats in a float run"

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ..claims.card import BIT_ROWS, DATA_ROWS, HEAD, plain, rows, several, source, table, trained
+from ..claims.card import BIT_ROWS, filled, plain, rows, several, table, trained
 from ..claims.claim import Distributions
 from ..claims.kind import Row
 from ..claims.verification import FIT, OBSERVED, PROVED, SAMPLED, Fit, Verification
@@ -68,65 +68,44 @@ def ratio(parameters: int, vocabulary: int, neurons: int) -> float | None:
 
 def card(model: DecoderModel, verified: Verification, check_again: str) -> str:
     """The card of a model that stores next-token distributions."""
-    record, data = model.record, model.record.data
+    double, training = model.number == "float64", model.record.training
     elsewhere = (
         "The weights are an ordinary state dict, which `safetensors.torch.load_file` reads;\n"
         "docs/plain-tensors.md of byheart has the forward pass in a few lines."
-        if model.number == "float64"
+        if double
         else "The weights have more digits than float64 holds; "
         "checker/FORMAT.md of byheart says how they are stored."
     )
-    return f"""{HEAD.format(tags="next-token-distributions")}
-# A transformer that knows {several(data.contexts, "next-token distribution")} by heart
-
-It stores which tokens follow each context of a dataset, and how often: after every context its
-softmax gives the empirical distribution of the next token{_origin(model)}
-
-- {source(record)}
-- Claim: the Kullback-Leibler divergence of its distribution from the empirical one is at most \
-{model.claim.gap!r} nats for every context.
-- Evidence: **{verified.evidence}**. {verified.correct} of {several(verified.checked, "context")} \
-{"keeps" if verified.checked == 1 else "keep"} the claim {EVIDENCE[verified.evidence]}
-  (engine `{plain(verified.engine)}`).
-- SHA-256 of the data: `{plain(data.sha256)}`
-
-| count | value |
-| --- | --- |
-{rows(data, DATA_ROWS)}{_fit(verified)}{_sizes(model)}
-## Query it
-
-```
-byheart recall DIR TOKENS...
-```
-
-It answers the likeliest next token and the probabilities of the others. It reads \
-{upto(1, model.length, "token")};
-after a context that is not in its data it may answer anything.
-
-## Load it elsewhere
-
-{elsewhere}
-
-{check_again}"""
-
-
-def _origin(model: DecoderModel) -> str:
-    """How near, and where the weights come from."""
-    exact = "exact numbers, mantissa * 2^exponent"
-    number = "float64" if model.number == "float64" else exact
-    if model.record.training is not None:
-        training = model.record.training
+    number = "float64" if double else "exact numbers, mantissa * 2^exponent"
+    if training is not None:
         times = training.get("output_times", 1)
         more = "" if times == 1 else f"\n`output.weight` is {plain(times)} times what was trained."
-        return (
+        origin = (
             f", up to the divergence below.\nIts weights ({number}) were trained. "
             f"{trained(training)}\nScales, biases and skip connections that this decoder has no "
             f"place for are folded into its other\nweights, so its own count may differ.{more}"
         )
-    return (
-        f". Its weights ({number}) were\nnot trained: they were computed from the dataset, "
-        f"by the method `{plain(model.record.method)}`."
+    else:
+        origin = (
+            f". Its weights ({number}) were\nnot trained: they were computed from the dataset, "
+            f"by the method `{plain(model.record.method)}`."
+        )
+    contexts = several(verified.checked, "context")
+    text = filled(
+        __package__,
+        "next-token-distributions",
+        model.record,
+        verified,
+        distributions=several(model.record.data.contexts, "next-token distribution"),
+        origin=origin,
+        gap=repr(model.claim.gap),
+        correct=f"{contexts} {'keeps' if verified.checked == 1 else 'keep'}",
+        means=EVIDENCE[verified.evidence],
+        rows=_fit(verified) + _sizes(model),
+        reads=upto(1, model.length, "token"),
+        elsewhere=elsewhere,
     )
+    return text + check_again
 
 
 def _fit(verified: Verification) -> str:

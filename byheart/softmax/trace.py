@@ -24,11 +24,7 @@ Vector = NDArray[np.float64]
 
 
 class Neuron(NamedTuple):
-    """A neuron next to an input.
-
-    argument  what its activation is applied to
-    distance  from the input to where it switches: on the line if there is one, else in space
-    """
+    """A neuron next to an input, its argument, and how far away it switches."""
 
     number: int
     argument: float

@@ -8,7 +8,7 @@ from .. import pictures
 from ..auditing.answer import Audit, AuditedData, AuditedModel
 from ..machine.strict import shown
 from ..machine.tables import number, plural
-from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Axes, Figure
+from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Figure
 from ..theory.item import SIGNS
 from .terminal import STYLES, Row, notes, rows
 
@@ -17,7 +17,6 @@ SHOWN = 4  # files by name
 
 
 def view(result: Audit) -> Group:
-    """The verdict, then the numbers behind it, and where everything is."""
     verdict = Text("observed", style=STYLES["observed"])
     verdict.append(f"  {result.verdict}", "default")
     parts: list[RenderableType] = [verdict, Text(), rows(lines(result))]
@@ -41,7 +40,18 @@ def lines(result: Audit) -> list[Row]:
         after += f"; {extraction.common:.3g} recited on average before the first error"
     share = f"{number(extraction.verbatim)} of {number(extraction.asked)}"
     likeliest = "of predicted tokens, by the likeliest one"
-    listed = [*_sizes(result), *_limits(result), ("verbatim", share, after)]
+    listed = _sizes(result)
+    for limit in result.limits:
+        amount = f"{SIGNS[limit.direction or 'at_most']} {number(limit.contexts)}"
+        about = f"contexts, {limit.name}: {limit.reason}"
+        if limit.bits is not None:
+            thumb = limit.kind == "rule_of_thumb"
+            amount = f"{'about' if thumb else '≤'} {whole(limit.bits)}"
+            used = f"{limit.share:.1%} used; " if limit.share is not None else ""
+            about = f"bits, {limit.name}; {used}"
+            about += "measured on trained models" if thumb else "theorem"
+        listed.append(("could hold", amount, about))
+    listed.append(("verbatim", share, after))
     listed.append(("accuracy", f"{result.accuracy:.2%}", likeliest))
     if test is not None:
         saved, exposure = test.saved, test.exposure
@@ -102,22 +112,6 @@ def _files(model: AuditedModel) -> list[Row]:
     return listed
 
 
-def _limits(result: Audit) -> list[Row]:
-    """What the parameters could hold."""
-    limits = []
-    for limit in result.limits:
-        amount = f"{SIGNS[limit.direction or 'at_most']} {number(limit.contexts)}"
-        about = f"contexts, {limit.name}: {limit.reason}"
-        if limit.bits is not None:
-            thumb = limit.kind == "rule_of_thumb"
-            amount = f"{'about' if thumb else '≤'} {whole(limit.bits)}"
-            used = f"{limit.share:.1%} used; " if limit.share is not None else ""
-            about = f"bits, {limit.name}; {used}"
-            about += "measured on trained models" if thumb else "theorem"
-        limits.append(("could hold", amount, about))
-    return limits
-
-
 def left(data: AuditedData) -> str:
     """What of the file is not in the numbers."""
     short = f"; {plural(data.skipped, 'item')} too short" if data.skipped else ""
@@ -131,13 +125,7 @@ def whole(bits: float) -> str:
 
 def draw(result: Audit) -> Figure:
     """Left the items, from the least memorised to the most; right the totals in bits."""
-    figure, items, totals = pictures.canvas(10.0, 4.6, parts=2)
-    _draw_items(items, result)
-    _draw_totals(totals, result)
-    return figure
-
-
-def _draw_items(axes: Axes, result: Audit) -> None:
+    figure, axes, totals = pictures.canvas(10.0, 4.6, parts=2)
     saved = np.array([item.memorised for item in result.items])
     unseen = np.array(result.non_members)
     if len(unseen):  # the same bins, and shares: there may be fewer non-members
@@ -153,10 +141,7 @@ def _draw_items(axes: Axes, result: Audit) -> None:
     x = f"bits memorised of an item ({result.reference.name} minus model)"
     y = "share of items, of non-members" if len(unseen) else "items"
     pictures.entitle(axes, title, x, y, 8.5)
-
-
-def _draw_totals(axes: Axes, result: Audit) -> None:
-    """Bars on a logarithmic axis: what was measured, what the data holds, what could be held."""
+    # bars on a logarithmic axis: what was measured, what the data holds, what could be held
     bars = [("memorised", result.memorised.bits, BLUE)]
     bars.append(("data under the reference", result.reference.bits, GREY))
     for limit in result.limits:
@@ -165,12 +150,13 @@ def _draw_totals(axes: Axes, result: Audit) -> None:
             bars.append((limit.name, limit.bits, colour))
     shown = [(name, max(value, 1.0), value, colour) for name, value, colour in bars[::-1]]
     names = [name for name, *_ in shown]
-    axes.barh(names, [x for _, x, _, _ in shown], color=[colour for *_, colour in shown])
+    totals.barh(names, [x for _, x, _, _ in shown], color=[colour for *_, colour in shown])
     for place, (_, length, value, _) in enumerate(shown):
-        axes.annotate(
+        totals.annotate(
             f"{value:,.0f}", (length, place), (3, 0), textcoords="offset points", va="center",
             size=8, color=INK,
         )  # fmt: skip
-    axes.set_xscale("log")
-    axes.set_xlim(1, 20 * max(x for _, x, _, _ in shown))
-    pictures.entitle(axes, "all items, observed", "bits", size=8.5)
+    totals.set_xscale("log")
+    totals.set_xlim(1, 20 * max(x for _, x, _, _ in shown))
+    pictures.entitle(totals, "all items, observed", "bits", size=8.5)
+    return figure

@@ -20,19 +20,9 @@ from ..theory.papers import cited
 from ..theory.table_1 import Cell, FilledTable
 from .terminal import Row, columns, counts, drawn, right, rounded, rows
 
-PARTS = (
-    ("Theorems", ("theorem",)),
-    ("Rules of thumb: measured, not proved", ("rule_of_thumb",)),
-)
+PARTS = {"theorem": "Theorems", "rule_of_thumb": "Rules of thumb: measured, not proved"}
 REST = ("Rates, without a number, and open problems", ("rate", "open"))
-STYLES = {
-    "yes": "green",
-    "likely": "green",
-    "between": "yellow",
-    "unlikely": "yellow",
-    "not_guaranteed": "yellow",
-    "no": "red",
-}
+STYLES = {"yes": "green", "likely": "green", "no": "red"}  # of a verdict; others are yellow
 FEW = 10  # rows that are all shown
 HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
 CAPACITY = "that can have any distributions: the rank over omega - 1"
@@ -43,7 +33,6 @@ LINES: dict[str, Any] = {"at_least": (0, (4, 2)), "at_most": "solid"}
 
 
 def view(result: Bounds, all: bool = False) -> Group:
-    """The tables if there are any; else the verdict, the facts and the rows."""
     if result.tables:
         shown = [part for table in result.tables for part in _table(table)]
         return Group(*shown, *drawn(result.picture))
@@ -72,8 +61,8 @@ def view(result: Bounds, all: bool = False) -> Group:
         parts.append(Text(f"{name}: {about}", style="bold"))
         parts += [Text(", ".join(sizes), style="dim")] if sizes and not brief else []
     chosen = tightest(numbers, result.verdict is not None) if brief else numbers
-    for title, kinds in PARTS:
-        parts += _part(title, [row for row in chosen if row.kind in kinds], brief)
+    for kind, title in PARTS.items():
+        parts += _part(title, [row for row in chosen if row.kind == kind], brief)
     parts += _part(REST[0], rest) if all else []
     parts += _effective(result)
     if left and all:
@@ -94,10 +83,7 @@ def view(result: Bounds, all: bool = False) -> Group:
 
 
 def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
-    """Of the rows that say something, the tightest of each quantity in each direction.
-
-    judged  whether there is a verdict: its lines have the bits, and the rules of thumb
-    """
+    """The tightest row of each quantity in each direction, except for what a verdict says."""
     best: dict[tuple, Bound] = {}
     for row in theorems:
         stated = "bits" in row.quantity or row.kind == "rule_of_thumb"
@@ -111,10 +97,7 @@ def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
 
 
 def _part(title: str, theorems: Sequence[Bound], brief: bool = False) -> list[RenderableType]:
-    """Rows by quantity: the largest that is needed first, then the least that is enough.
-
-    brief  whether each names its quantity, instead of a heading
-    """
+    """Rows by quantity: the largest that is needed first, then the least that is enough."""
     table = Table.grid(*right("", no_wrap=True), "", padding=(0, 2))
     for quantity in dict.fromkeys(row.quantity for row in theorems):
         if not brief:
@@ -172,7 +155,7 @@ def _compiled(models: Sequence[SizeRow]) -> list[Row]:
 
 
 def _verdict(verdict: Verdict, models: Sequence[SizeRow]) -> list[RenderableType]:
-    line = Text(FITS[verdict.fits], style=f"bold {STYLES[verdict.fits]}")
+    line = Text(FITS[verdict.fits], style=f"bold {STYLES.get(verdict.fits, 'yellow')}")
     line.append(f": {cited(verdict.reason)}", "not bold default")
     code = verdict.code
     shown = [

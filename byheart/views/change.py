@@ -10,7 +10,6 @@ from .terminal import rows
 
 
 def view(change: Change) -> Group:
-    """What changed, on what evidence, and the size of the network."""
     gone = "forgotten" if change.kind == FORGET else "removed"
     counts = {"changed": change.changed, "added": change.added, gone: change.removed}
     counted = [f"{plural(count, 'item')} {what}" for what, count in counts.items() if count]

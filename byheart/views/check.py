@@ -25,7 +25,6 @@ def list_view(checks: CheckList) -> Group:
 
 
 def view(result: Checked) -> Group:
-    """The verdict, the counterexample, how the data was read, and what was computed."""
     word, check, read = result.evidence, result.check, result.reading
     line = Text(word or "not decided", style=STYLES.get(word or "", "yellow"))
     line.append(f"  {result.detail}", "not bold default")

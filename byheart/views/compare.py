@@ -30,7 +30,6 @@ ROOM = 0.033  # of the height, for a name beside its line
 
 
 def view(result: Comparison) -> Group:
-    """The table of each step, and at the end what does not apply."""
     parts: list[RenderableType] = []
     for step in result.steps:
         title = f"{result.name}: {counts(step.dataset)}"

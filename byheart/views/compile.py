@@ -17,7 +17,6 @@ OTHER_LABELS = (
 
 
 def view(result: Compiled) -> Group:
-    """Size, what --on-conflict changed, how long the search was, and the evidence."""
     summary = result.summary
     changed = any(summary.conflicts.values()) and not result.verify
     return Group(

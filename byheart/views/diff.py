@@ -13,7 +13,6 @@ MAX_ANSWERS = 10  # that are listed
 
 
 def view(result: Diff) -> Group:
-    """Stage by stage, then the answers that differ."""
     table = columns("stage", *right("parameters", "differ", "bits"))
     for stage in result.stages:
         numbers = map(number, (stage.parameters, stage.changed, stage.bits))

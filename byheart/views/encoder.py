@@ -15,7 +15,6 @@ LOOK_UP = "look-up"
 
 
 def view(curve: EncoderCurve) -> Group:
-    """One row per dimension, and what the rows mean."""
     title = (
         f"{curve.name}: {counts(curve, 'context')} with {counts(curve, 'distribution')} over "
         f"{plural(curve.vocabulary, 'token')}"

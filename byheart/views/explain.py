@@ -14,11 +14,10 @@ HEADER = ("statement", "assumptions", "guarantee", "departures")
 
 
 def view(result: Explanation) -> Group:
-    """The stages with their cost, what each does, what goes in and out, and the theorem."""
     header, totals = result.header, result.totals
     form = f" --form {result.form}" if result.form else ""
     title = f"{result.method}{form} on {result.name}: {counts(result.dataset)}"
-    reads, gives = ends_of_network(result) if result.decoder is None else ends_of_decoder(result)
+    reads, gives, size = _of_network(result) if result.decoder is None else _of_decoder(result)
     names = right("layers", "depth", "nonzero", "dense", "bits", "share", no_wrap=True)
     costs = columns(Column("stage", style="cyan", no_wrap=True), *names)
     for stage in result.stages:
@@ -28,7 +27,6 @@ def view(result: Explanation) -> Group:
             layers = f"{runs[0][0]}-{runs[-1][1]}, in {len(runs)} runs"
         costs.add_row(stage.name, layers, *_costs(stage), f"{stage.share:.1%}")
     costs.add_row("all", "", *_costs(totals), "", style="bold")
-    size = size_of_network(result) if result.decoder is None else size_of_decoder(result)
     about = {name: getattr(header, name) for name in HEADER}
     evidence, verified = [], result.verified
     if verified is not None:
@@ -58,8 +56,8 @@ def _costs(part: ExplainedStage | Totals) -> list[str]:
     return [number(x) for x in (part.depth, part.nonzero, part.dense, part.bits)]
 
 
-def ends_of_network(result: Explanation) -> tuple[str, str]:
-    """What goes into a network that stores labels, and what comes out."""
+def _of_network(result: Explanation) -> tuple[str, str, str]:
+    """What goes into a network that stores labels, what comes out, and what the theorem counts."""
     reads, gives = result.input, result.output
     parts = [f"{plural(reads.columns, 'column')} of {plural(reads.dimension, 'coordinate')}"]
     if reads.positions:
@@ -75,27 +73,15 @@ def ends_of_network(result: Explanation) -> tuple[str, str]:
     if any(stage.kind == "sum" for stage in result.stages):
         where = "the sum"
     unknown = ', or "unknown"' if gives.unknown else ""
-    return ", ".join(parts), f"one of {counts(gives, 'label')} from {where}{unknown}"
-
-
-def ends_of_decoder(result: Explanation) -> tuple[str, str]:
-    """The same for a decoder, which stores distributions."""
-    kind = {"string": "words", "number": "integers"}[result.input.tokens]
-    return (
-        f"{upto(1, result.input.length, 'token')} ({kind}), order counts",
-        f"the probability of each of {plural(result.output.labels, 'token')} to come next",
-    )
-
-
-def size_of_network(result: Explanation) -> str:
-    return (
+    size = (
         f"the theorem counts {number(result.totals.counted)} of the nonzero parameters; "
         f"{number(result.totals.outside)} are outside: {first_layer(result)} and E_out"
     )
+    return ", ".join(parts), f"one of {counts(gives, 'label')} from {where}{unknown}", size
 
 
-def size_of_decoder(result: Explanation) -> str:
-    """The parameters that the paper counts, and how far they are from the fewest (eq. (3))."""
+def _of_decoder(result: Explanation) -> tuple[str, str, str]:
+    """The same for a decoder, which stores distributions; its size beside the fewest (eq. (3))."""
     decoder = result.decoder
     assert decoder is not None
     shape = decoder.shape
@@ -109,4 +95,9 @@ def size_of_decoder(result: Explanation) -> str:
         f"\nratio (3): {number(decoder.ratio)} times (omega - 1) m, the fewest with which a "
         "model can give m contexts any distributions"
     )
-    return f"{parameters}\nwith {sizes}" + (ratio if decoder.ratio is not None else "")
+    kind = {"string": "words", "number": "integers"}[result.input.tokens]
+    return (
+        f"{upto(1, result.input.length, 'token')} ({kind}), order counts",
+        f"the probability of each of {plural(result.output.labels, 'token')} to come next",
+        f"{parameters}\nwith {sizes}" + (ratio if decoder.ratio is not None else ""),
+    )

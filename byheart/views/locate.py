@@ -13,7 +13,6 @@ LISTED = ", listed by --json"
 
 
 def view(result: Located) -> Group:
-    """The answer, what it reads stage by stage, and what would have to change."""
     location = result.location
     parts: list[RenderableType] = [
         Text(f"answer  {location.answer.label!r}"),

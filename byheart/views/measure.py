@@ -42,7 +42,6 @@ class Line:
 
 
 def view(result: Measurement) -> Group:
-    """The question, one table per combination of the other axes, and where everything is."""
     data, sweep = result.dataset, result.sweep
     reads = plural(data.vocabulary, "coordinate" if data.vectors else "token")
     reads = f"vectors of {reads}" if data.vectors else reads

@@ -44,10 +44,7 @@ def draw(result: Measurement) -> Figure:
 
 
 def memorised(axes: Axes, cells: Sequence[Cell]) -> tuple[str, str]:
-    """Bits memorised against the information of the data, a colour for each size.
-
-    Like those below, it returns what the axes mean.
-    """
+    """Bits memorised against the information of the data; as below, it returns the axes' names."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     reached, missed, top = False, [], 1.0
@@ -112,11 +109,7 @@ def distances(axes: Axes, result: Measurement, cell: Cell) -> tuple[str, str]:
 
 
 def smallest(axes: Axes, cells: Sequence[Cell]) -> tuple[str, str]:
-    """Parameters of the smallest against the first other axis, a colour for each of the rest.
-
-    A bar goes from the luckiest seed to the unluckiest, or to the largest size that one tried in
-    vain.
-    """
+    """Parameters of the smallest against the first other axis; bars from best seed to worst."""
     first, *rest = cells[0].at
     colours: dict[str, str] = {}
     steps = []  # of the seeds that reached nothing so far

@@ -19,19 +19,13 @@ def shown(summary: Summary) -> Showing:
 
 
 def size_rows(summary: Summary, stated: bool = False) -> list[Row]:
-    """The data and the size of the network; of distributions, also how close they are.
-
-    stated  whether only the folder says which method it was
-    """
+    """The data and the size of the network; `stated`: only the folder says which method it was."""
     account = "by the folder's own account" if stated else ""
     return shown(summary).size_rows(summary.model, summary.verification, account)
 
 
 def verdict(summary: Summary, runtime: Mapping[str, str] | None = None) -> Text:
-    """One line: on what evidence the model is correct.
-
-    runtime  which other library ran it
-    """
+    """One line: on what evidence the model is correct, and in which other runtime."""
     found, own = summary.verification, shown(summary)
     if found.evidence is None and not summary.failures:
         unit = "distribution" if summary.model.claim.probabilities else "label"

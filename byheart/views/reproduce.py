@@ -12,7 +12,6 @@ from .terminal import columns, right
 
 
 def view(result: Reproduction) -> Group:
-    """Each figure: what it shows, its fits, its caption, where it is."""
     parts: list[RenderableType] = []
     for drawn in result.figures:
         trials = f"{number(drawn.trials)} trials, {number(drawn.censored)} censored"

@@ -9,7 +9,6 @@ from .terminal import columns
 
 
 def view(result: Statements) -> Group:
-    """One table per paper."""
     parts: list[RenderableType] = []
     for paper in dict.fromkeys(row.paper for row in result.rows):
         table = columns("statement", "where", "says, and the command that shows it")

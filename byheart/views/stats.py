@@ -15,10 +15,26 @@ PLACES = {"ray": "on a Ray cluster", "processes": "here"}
 
 
 def view(stats: Stats) -> Group:
-    """How it was read, the counts, and what the user asked to see."""
+    parts: list[RenderableType] = []
+    if stats.shown:  # the options, and rows as a person would write them: tokens -> label
+        options = ", ".join(f"{name} {_short(value)}" for name, value in stats.reading.items())
+        shown = [("read with", options or "no options")]
+        for place, row in enumerate(stats.shown, 1):
+            arrow = "" if row.document else f"  ->  {_short(row.label)}"
+            shown.append((f"row {place}", f"{_short(row.tokens)}{arrow}"))
+        parts += [sentences(shown), Text()]
     curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in stats.t_epsilon)
-    counts = (rows(lines(stats)), Text(f"T_epsilon      {curve}"))
-    return Group(*_examples(stats), *notes(stats.reading_notes), *counts, *_conflicts(stats))
+    parts += [*notes(stats.reading_notes), rows(lines(stats)), Text(f"T_epsilon      {curve}")]
+    for conflict in stats.conflicting or ():
+        many = ", ".join(f"{_short(label)} {count:,} x" for label, count in conflict.labels)
+        parts += [Text(), Text(f"{_short(conflict.tokens)}  ->  {many}")]
+        places = conflict.lines or [row for row, _ in conflict.rows]
+        noun = "line" if conflict.lines else "row"
+        for place, (_, label) in list(zip(places, conflict.rows, strict=True))[:MAX_LINES]:
+            parts.append(Text(f"  {noun} {place:,}  {_short(label)}"))
+        if len(places) > MAX_LINES:
+            parts.append(Text(f"  and {len(places) - MAX_LINES:,} more", style="dim"))
+    return Group(*parts)
 
 
 def lines(stats: Stats) -> list[Row]:
@@ -51,33 +67,6 @@ def lines(stats: Stats) -> list[Row]:
         where = f"counted {PLACES[stats.shards.engine]}; {exchanged}"
         shown.append(("shards", number(stats.shards.shards), where))
     return shown
-
-
-def _conflicts(stats: Stats) -> list[RenderableType]:
-    """Contexts with two labels: which labels, how often, and where they stand."""
-    parts: list[RenderableType] = []
-    for conflict in stats.conflicting or ():
-        many = ", ".join(f"{_short(label)} {count:,} x" for label, count in conflict.labels)
-        parts += [Text(), Text(f"{_short(conflict.tokens)}  ->  {many}")]
-        places = conflict.lines or [row for row, _ in conflict.rows]
-        noun = "line" if conflict.lines else "row"
-        for place, (_, label) in list(zip(places, conflict.rows, strict=True))[:MAX_LINES]:
-            parts.append(Text(f"  {noun} {place:,}  {_short(label)}"))
-        if len(places) > MAX_LINES:
-            parts.append(Text(f"  and {len(places) - MAX_LINES:,} more", style="dim"))
-    return parts
-
-
-def _examples(stats: Stats) -> list[RenderableType]:
-    """The options, and rows as a person would write them: tokens -> label."""
-    if not stats.shown:
-        return []
-    options = ", ".join(f"{name} {_short(value)}" for name, value in stats.reading.items())
-    shown = [("read with", options or "no options")]
-    for place, row in enumerate(stats.shown, 1):
-        arrow = "" if row.document else f"  ->  {_short(row.label)}"
-        shown.append((f"row {place}", f"{_short(row.tokens)}{arrow}"))
-    return [sentences(shown), Text()]
 
 
 def _short(value: object) -> str:

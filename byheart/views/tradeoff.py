@@ -17,7 +17,6 @@ RATE = (0, (5, 4))  # dashes
 
 
 def view(result: Tradeoff) -> Group:
-    """One row per limit, and the network without one."""
     data, plain = result.dataset, result.plain
     title = f"{METHOD} on {result.name}: {counts(data)}"
     limit, form, *sizes, remark = COLUMNS

@@ -21,7 +21,6 @@ ABOUT = {  # what the checker was given of a stock checkpoint's data
 
 
 def view(result: Verified) -> Group:
-    """The verdict, the failures, how the file was read, and the size of the network."""
     summary, parts = result.summary, list[RenderableType]()
     if result.checker:
         about = ABOUT.get(result.about or "", ", about a copy of the data as byheart reads it")
@@ -57,10 +56,7 @@ def view(result: Verified) -> Group:
 
 
 def _changed(change: Mapping[str, Any], tokenizer: bool) -> str:
-    """What the folder says of its change, and on what evidence.
-
-    tokenizer  whether the model has one of its own, which the data was split by
-    """
+    """What the folder says of its change, and on what evidence."""
     says = f"the folder says that it comes from another one by {change['kind']}"
     split = " with this tokenizer" if tokenizer else ""
     means = {

@@ -4,7 +4,6 @@ import random
 from bisect import bisect_left
 from collections import defaultdict
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from flint import arb, ctx
@@ -17,7 +16,7 @@ from ...theory.assumptions import check_heads
 from ...theory.dana2024.features import reached_rank
 from ...theory.dana2024.ranks import Tokens, rank_limit, tokens_limit
 from ...theory.madden2024.balls import Real, ball, exact
-from .base import Check, Outcome, distinct_sequences
+from .base import Outcome, distinct_sequences
 
 DRAWS = 3  # of weights, before a rank is left undecided
 LARGEST = 20_000_000  # multiplications for features, about
@@ -188,33 +187,3 @@ def bounded_range(delta: Real = Fraction(1, 10)) -> Outcome:
         f"{facts['range']}, which is {facts['range_over_log']} log(1 / delta), without bound"
     )
     return Outcome("refuted", detail, counterexample, facts)
-
-
-PAPER = "dana2024"
-SIZES = "DATA, or --contexts, --vocabulary and --length; --dimension, --heads [--head-dimension]"
-CHECKS = (
-    Check(
-        "dana-assumption-1", PAPER, "Assumption 1", one_next_token,
-        "Every context has one next token.", "DATA", "DATA",
-    ),
-    Check(
-        "dana-assumption-2", PAPER, "Assumption 2", full_support,
-        "Every token follows every context with a probability above 0.", "DATA", "DATA",
-    ),
-    Check(
-        "dana-theorem-1", PAPER, "Theorem 1, rank of the features", partial(features_rank, True),
-        "For some weights, heads and skip connection have features of the rank min(T, H d_h + d).",
-        SIZES, "--contexts 40 --vocabulary 10 --length 3 --dimension 4 --heads 9 --accept sampled",
-    ),
-    Check(
-        "dana-lemma-2", PAPER, "Lemma 2", partial(features_rank, False),
-        "For some weights, heads have features of the rank min(T, H d).",
-        SIZES, "--contexts 40 --vocabulary 10 --length 3 --dimension 4 --heads 10 --accept sampled",
-    ),
-    Check(
-        "dana-lemma-4", PAPER, "Lemma 4, eq. (16)", bounded_range,
-        "Encoders that approximate a distribution as eq. (16) says have logits in a range of "
-        "O(log(1 / delta)).",
-        "[--delta]", "--delta 1/10",
-    ),
-)  # fmt: skip

@@ -12,7 +12,7 @@ from ...errors import OptionError
 from ...models.context_ids import extreme_ids
 from ...models.model import Model
 from ...theory.madden2024.balls import Real, exact
-from .base import Check, Outcome
+from .base import Outcome
 
 
 def token_separation(
@@ -111,18 +111,3 @@ def _root(square: Fraction, up: bool) -> str:
     digits = isqrt(scaled.numerator // scaled.denominator)
     digits += up and digits * digits != scaled
     return f"{Decimal(digits).scaleb(-places).normalize():f}"
-
-
-PAPER = "kajitsuka2025"
-CHECKS = (
-    Check(
-        "separation", PAPER, "Assumption 4.1", token_separation,
-        "No token is longer than r, and distinct tokens are at least delta apart.",
-        "DATA [--radius r] [--distance delta]", "DATA --radius 10 --distance 1",
-    ),
-    Check(
-        "contextual-mapping", PAPER, "Definition 4.1", contextual_mapping,
-        "No context id is larger than r, and ids of different contexts are at least delta apart.",
-        "DIR DATA [--radius r] [--distance delta]", "DIR DATA",
-    ),
-)  # fmt: skip

@@ -6,14 +6,13 @@ holds for generic ones (byheart/theory/madden2024/checks.py, G1).
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 
 from ...data.dataset import Dataset
 from ...errors import ByheartError, at_least
 from ...theory.madden2024 import checks
 from ...theory.madden2024.balls import exact
 from ...theory.madden2024.kruskal import Powers, Relation, mirrored_relation, smallest_relation
-from .base import Check, Numbers, Outcome, distinct_sequences, generic
+from .base import Numbers, Outcome, distinct_sequences, generic
 
 Injection = Callable[..., checks.Check]
 
@@ -147,36 +146,3 @@ def _values(
     if not values or size not in (None, len(values)):
         raise ByheartError(f"`{name}` must be {size or 'one or more'} numbers, not {len(values)}.")
     return exact(values)
-
-
-PAPER = "madden2024"
-CHECKS = (
-    Check(
-        "madden-theorem-2", PAPER, "Theorem 2", polynomial_rank,
-        "psi(a b^T) has the rank and the Kruskal rank min(m, n, terms of psi), for a polynomial "
-        "psi and generic a.",
-        "--coefficients of psi, --inputs b [--weights a]",
-        "--coefficients 1,1,0,1/2 --inputs 1,2,3,7/2",
-    ),
-    Check(
-        "madden-theorem-3", PAPER, "Theorem 3", activation_rank,
-        "psi(a b^T) has the rank and the Kruskal rank min(m, n), for an analytic psi that is no "
-        "polynomial and generic a.",
-        "--activation psi, --inputs b [--weights a]",
-        "--activation tanh --inputs 1,2,3",
-    ),
-    Check(
-        "madden-theorem-4", PAPER, "Theorem 4", partial(injective, checks.theorem_4),
-        "Attention of dimension 1 maps contexts to distinct numbers, none of them zero, for "
-        "generic token and position values.",
-        "DATA, or --token-values and --position-values, or --vocabulary and --length",
-        "--token-values 1/3,2/7,5/11 --position-values 1,1/13,3/17",
-    ),
-    Check(
-        "madden-theorem-6", PAPER, "Theorem 6", partial(injective, checks.theorem_6),
-        "A weighted sum of token values maps contexts to distinct numbers, none of them zero, for "
-        "generic values and weights.",
-        "as madden-theorem-4",
-        "--vocabulary 4 --length 3",
-    ),
-)  # fmt: skip

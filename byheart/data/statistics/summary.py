@@ -36,10 +36,7 @@ class Conflicts:
 
 @dataclass(frozen=True)
 class Entropy:
-    """In nats: of all predictions together, and per prediction; `labels` if contexts are unknown.
-
-    labels  of all predictions together, for a model that knows only how often each label occurs
-    """
+    """In nats: of all predictions, per prediction, and of labels whose contexts are unknown."""
 
     total: float
     per_token: float

@@ -44,10 +44,7 @@ class _Worker:
 
 
 class Engine:
-    """Tasks in `jobs` processes; workers are started when there is work for them.
-
-    run  a function of a module that gives the answer of a task
-    """
+    """Tasks in `jobs` processes; workers are started when there is work for them."""
 
     def __init__(self, run: Run, jobs: int) -> None:
         if jobs < 1:

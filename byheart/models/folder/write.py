@@ -2,9 +2,11 @@
 
 import hashlib
 import os
+from importlib import resources
 from pathlib import Path
 
 from ...claims import notes
+from ...claims.card import several
 from ...claims.model import ModelData
 from ...claims.verification import Verification
 from ...data.dataset import Dataset
@@ -14,7 +16,7 @@ from ...machine.names import TOKENIZER, as_json
 from ...machine.plain import Piece
 from ...machine.swap import appearing, sync
 from ..kinds import kind_of
-from .card import check_again
+from ..source import stored, verify_command
 from .read import read
 
 
@@ -25,10 +27,7 @@ def save(
     force: bool = False,
     data: Dataset | None = None,
 ) -> None:
-    """Write a verified model to a new folder; with `force`, in the place of an older model.
-
-    data  the dataset it was verified on, to put beside the weights as data.jsonl
-    """
+    """Write a verified model to a new folder, with its data as data.jsonl if it is given."""
     verified, claim = model.record.verification, model.claim
     if verified is None or verified.refuted or model.record.data.sha256 is None:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")
@@ -83,7 +82,7 @@ def _contents(model: ModelData, verified: Verification, with_data: bool) -> dict
         "verified": {**verified.json(), "engine": verified.engine},
         **(verified.fit.json() if verified.fit else {}),
     }
-    card = kind.show.card(model, verified, check_again(model, with_data))
+    card = kind.show.card(model, verified, _check_again(model, with_data))
     files["README.md"] = [card.encode("ascii", "backslashreplace")]
     if (tokenizer := model.record.tokenizer) is not None:
         files.setdefault(TOKENIZER, [tokenizer.encode()])
@@ -103,3 +102,23 @@ def _read_back(folder: Path, place: Path, model: ModelData) -> None:
         raise AssertionError("the folder holds another network")
     if (copy.tokens, copy.labels) != (model.tokens, tuple(model.labels)):
         raise AssertionError("the folder holds other words")
+
+
+def _check_again(model: ModelData, with_data: bool) -> str:
+    """The last section of a card: how to verify the model, with byheart and with the checker."""
+    counts = model.record.conflicts
+    changed, dropped = counts.get("relabelled"), counts.get("dropped")
+    data = "the file that it was compiled from"
+    if changed or dropped:
+        data = (
+            f"that file after {several(changed, 'label')} {'was' if changed == 1 else 'were'} "
+            f"changed and {several(dropped, 'sequence')} left out,\n"
+            "as `byheart compile --write-data` writes it"
+        )
+    canonical = bool(with_data or changed or dropped)
+    verify = verify_command(model, canonical=canonical)
+    plainly = canonical or not stored(model)
+    checker = "python checker/check.py DIR DATA" if plainly else f"{verify} --checker"
+    data = "`data.jsonl` in this folder" if with_data else data
+    text = resources.files(__package__).joinpath("again.md").read_text("ascii")
+    return text.format(verify=verify, checker=checker, data=data)

@@ -15,7 +15,6 @@ from importlib import import_module
 
 import numpy as np
 
-from ...data.arrays import Ints
 from ...data.targets import Divergences, Targets
 from ..decoder import Decoder
 
@@ -55,14 +54,10 @@ def enclose(
         return best
     while dense.seconds(decoder, part := targets.subset(chosen)) > limit:
         chosen = chosen[::2]
-    return _with(best, dense.enclose(decoder, part, gap), chosen, len(targets))
-
-
-def _with(best: Divergences | None, some: Divergences, chosen: Ints, count: int) -> Divergences:
-    """The bounds, with those of some contexts from another engine."""
+    some = dense.enclose(decoder, part, gap)
     if best is None:
-        nothing, zeros = np.full(count, np.inf), np.zeros(count)
-        best = Divergences(nothing, zeros, np.zeros(count, np.int64), True, some.engine)
+        nothing, zeros = np.full(len(targets), np.inf), np.zeros(len(targets))
+        best = Divergences(nothing, zeros, zeros.astype(np.int64), True, some.engine)
     values, below, likeliest = best.values.copy(), best.below.copy(), best.likeliest.copy()
     values[chosen] = np.minimum(values[chosen], some.values)
     below[chosen] = np.maximum(below[chosen], some.below)

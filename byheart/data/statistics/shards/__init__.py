@@ -53,12 +53,7 @@ MOST_SLOTS = 1 << 20
 
 @dataclass(frozen=True)
 class Shards:
-    """How shards were counted.
-
-    partitions  in how many parts their contexts, and their multisets
-    memory      bytes that a worker may take
-    exchanged   bytes that workers wrote for one another
-    """
+    """How shards were counted: the parts of contexts and of multisets, and the bytes it took."""
 
     engine: str
     shards: int
@@ -172,10 +167,7 @@ def _count(
 
 @contextmanager
 def _settled(work: Path | None, job: Job) -> Iterator[Path]:
-    """The folder of intermediate files, which are removed at the end; after an error they stay.
-
-    ByheartError if it holds those of another count.
-    """
+    """The folder of intermediate files, which stay after an error; refused if it has others."""
     if work is None:
         with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
             yield Path(folder)

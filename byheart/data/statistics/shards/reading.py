@@ -188,10 +188,7 @@ def _cells(shard: Shard, column: str) -> Iterator[Any]:
 
 
 def numbered(work: Path, answers: Sequence[Mapping[str, Any]]) -> int | None:
-    """The number of different words of all shards, which are written to words.json, sorted.
-
-    None if the shards hold numbers. ByheartError if some do and others hold texts.
-    """
+    """How many words the shards have, sorted in words.json; None if they all hold numbers."""
     kinds = {answer["words"] for answer in answers if answer["tokens"]}
     if len(kinds) > 1:
         raise ByheartError("some shards hold texts and others token numbers; give one kind.")

@@ -119,10 +119,7 @@ def read(task: Task, job: Job) -> dict:
 
 
 def _ids(job: Job, shard: int) -> tuple[NDArray, int]:
-    """The numbers of a shard, mapped into memory, and the one that ends a document, or -1.
-
-    Those of a text are numbered alike in all shards once the shard is scattered.
-    """
+    """The numbers of a shard, mapped into memory, and the one that ends a document, or -1."""
     reading = job.options
     if not reading.in_place:
         name = "ids.npy" if job.separator is not None else "npy"
@@ -223,10 +220,7 @@ def _agree(records: NDArray, starts: NDArray[np.bool_], *fields: str) -> None:
 
 
 def combined(records: NDArray) -> tuple[NDArray, NDArray[np.bool_]]:
-    """The records by key and label, equal ones counted together; and where each context begins.
-
-    ByheartError if two contexts have one key: see the head of this folder.
-    """
+    """The records by key and label, equal ones counted together; and where contexts begin."""
     records = _sorted(records, "label")
     contexts = _starts(records, "high", "low")
     _agree(records, contexts, "size", "tokens")
@@ -246,9 +240,19 @@ def count(task: Task, job: Job) -> dict:
     at = np.flatnonzero(contexts)
     labels = np.diff(at, append=len(pairs))
     several = labels > 1
-    _save_sums(task, job, pairs, at, several)
+    sums = np.empty(len(at), job.kinds[1])  # a record of the sum of each context, sorted
+    sums["high"], sums["low"] = pairs["sum_high"][at], pairs["sum_low"][at]
+    for name in ("start", "size", "label", "shard"):
+        sums[name] = pairs[name][at]
+    sums["last"], sums["several"] = pairs["tokens"][at, -1], several
+    if job.width:
+        sums["tokens"] = np.sort(pairs["tokens"][at], axis=1)
+    sums = picked(sums, np.argsort(sums["high"]))
+    with replacing(task.path(job, "run")) as file:
+        file.write(sums.data)
+    _save(task.path(job, "index.npy"), _slots_of(sums["high"], job.slots)[None])
     times = pairs["count"].astype(np.int64)
-    del pairs
+    del pairs, sums
     seen = np.add.reduceat(times, at) if len(at) else times
     right = np.maximum.reduceat(times, at) if len(at) else times
     split = np.repeat(several, labels)
@@ -263,21 +267,6 @@ def count(task: Task, job: Job) -> dict:
         "conflicts": int(several.sum()),
         "in_conflict": int(seen[several].sum()),
     }
-
-
-def _save_sums(task: Task, job: Job, pairs: NDArray, at: Ints, several: NDArray[np.bool_]) -> None:
-    """A record of the sum of each context, which begins at `at`; they are sorted."""
-    sums = np.empty(len(at), job.kinds[1])
-    sums["high"], sums["low"] = pairs["sum_high"][at], pairs["sum_low"][at]
-    for name in ("start", "size", "label", "shard"):
-        sums[name] = pairs[name][at]
-    sums["last"], sums["several"] = pairs["tokens"][at, -1], several
-    if job.width:
-        sums["tokens"] = np.sort(pairs["tokens"][at], axis=1)
-    sums = picked(sums, np.argsort(sums["high"]))
-    with replacing(task.path(job, "run")) as file:
-        file.write(sums.data)
-    _save(task.path(job, "index.npy"), _slots_of(sums["high"], job.slots)[None])
 
 
 def _gathered(task: Task, job: Job, stage: str, kind: np.dtype) -> NDArray:
@@ -322,10 +311,7 @@ def multisets(task: Task, job: Job) -> dict:
 
 
 def _compare(classes: NDArray, sums: NDArray[np.bool_], job: Job) -> None:
-    """ByheartError unless contexts with equal sums have equal multisets of tokens.
-
-    classes  one context for each sum and last token; `sums` says where a sum begins
-    """
+    """ByheartError unless contexts with equal sums have equal multisets of tokens."""
     alike = ~sums
     alike[:-1] |= alike[1:]
     classes, sums = classes[alike], sums[alike]
