@@ -21,7 +21,7 @@ class AuditedModel:
     """The model; `compiled` by byheart or not. `length` is that of its longest context.
 
     weights  the files that were loaded
-    dtype    the number type that they were loaded as; None of a byheart model, which is not rounded
+    dtype    the number type that they were loaded as; None of a byheart model
     unread   files of weights or code in the folder that were not opened
     """
 
