@@ -35,18 +35,15 @@ MIXING = {"uniform": (2, 2), "hard": (2, 4), "sparse": (4, 4), "sum": (0, 0)}
 
 @dataclass(frozen=True)
 class Plan(ABC):
-    """The free choices of a construction.
-
-    token_folds, mix_folds   folds of each token, and of the sum
-    """
+    """The free choices of a construction."""
 
     columns: int  # bit positions of a stored number where a context's word may begin
     tables: tuple[int, ...] = ()  # rows of each table
     # copies of the tables; lane 0 is always on, the others depend on one or two gates
     lanes: int = 1
     gates: int = 0  # gate bits
-    token_folds: int = 1
-    mix_folds: int = 0
+    token_folds: int = 1  # of each token
+    mix_folds: int = 0  # of the sum
 
     @cached_property
     def masks(self) -> tuple[int, ...]:

@@ -83,8 +83,8 @@ class Limits(ABC):
         words, lengths = problem.words(layout.marks_of(hashes)), problem.lengths
         column, terms = layout.column_of(hashes), layout.terms(hashes)
         first, most = max(load, layout.fewest), plan.unknowns
-        bits = column, terms, words, lengths, task.window
-        system = System(plan.columns, *bits, self.lowest, layout.elimination)
+        equations = column, terms, words, lengths, task.window
+        system = System(plan.columns, *equations, self.lowest, layout.elimination)
         numbers = solve(system, first, most)
         if numbers is None:
             return "rank"
