@@ -35,7 +35,8 @@ The results, from the rows:
 
 def page() -> str:
     """The findings, and one section per figure that has rows."""
-    found = {figure: rows_of(figure) for figure in FIGURES}
+    every = {figure: rows_of(figure) for figure in FIGURES}
+    found = {figure: figure.own(rows) for figure, rows in every.items()}
     results = {figure.name: figure.finding(rows) for figure, rows in found.items()}
     lines = [INTRODUCTION, *(f"- **{name}.** {x}" for name, x in results.items() if x), ""]
     for figure, rows in found.items():
@@ -43,7 +44,7 @@ def page() -> str:
             continue
         lines += [f"## {figure.name}: {figure.title}", "", f"{figure.paper}.", ""]
         lines += [f"![{figure.title}](../results/{figure.name}/{figure.name}.svg)", ""]
-        lines += [figure.caption(rows), ""]
+        lines += [figure.caption(every[figure]), ""]
         table = figure.table(rows)
         lines += [f"| {' | '.join(table.columns)} |", "| --- " * len(table.columns) + "|"]
         lines += [f"| {' | '.join(row)} |" for row in table.rows]
@@ -54,12 +55,12 @@ def page() -> str:
             law = " + ".join(f"({value:.3g}{error}) {term}" for value, error, term in coefficients)
             off = f"residual {fit.residual:.3g}, {fit.points} points"
             lines.append(f"- {fit.name}: {law}; {off}")
-        every = trainings(rows)
-        minutes = sum(row["seconds"] for row in every) / 60
+        trained = trainings(rows)
+        minutes = sum(row["seconds"] for row in trained) / 60
         data = f" --data {FILES[figure.data]}" if figure.data else ""
         again = f"byheart reproduce {figure.name} --rows mine --train{data}"
         cost = (
-            f"*{len(every):,} trainings, {minutes:.0f} CPU minutes, {censored(rows):,} censored. "
+            f"*{len(trained):,} trainings, {minutes:.0f} CPU minutes, {censored(rows):,} censored. "
             f"Rows: `results/{figure.name}/`; to train it all again: `{again}`.*"
         )
         lines += ["", cost, ""]
@@ -67,9 +68,9 @@ def page() -> str:
 
 
 def rows_of(figure: Figure) -> RowsByLabel:
-    """The committed rows, by part."""
+    """The committed rows by part, with those that are not drawn."""
     folders = sorted(path.parent for path in (RESULTS / figure.name).glob("*/rows.jsonl"))
-    return figure.own({folder.name: read(folder) for folder in folders})
+    return {folder.name: read(folder) for folder in folders}
 
 
 if __name__ == "__main__":

@@ -124,11 +124,12 @@ def reproduce(
             rows_of(sweep, material, Path(rows, folder, part.label), workers, watch)
 
     watch.stage("drawing")
-    drawable = {}
+    every, drawable = {}, {}
     for figure in figures:
         parts = sorted(Path(rows, folders[figure.name]).glob("*/rows.jsonl"))
         by_label = {path.parent.name: checked(path.parent) for path in parts}
-        drawable[figure.name] = figure.own({label: x for label, x in by_label.items() if x})
+        every[figure.name] = {label: x for label, x in by_label.items() if x}
+        drawable[figure.name] = figure.own(every[figure.name])
     missing = tuple(name for name, some in drawable.items() if not some)
     if missing and (names is not None or len(missing) == len(figures)):
         raise ByheartError(
@@ -143,6 +144,6 @@ def reproduce(
                 write(partial(picture, figure), dict(some), path)
             table, fits = figure.table(some), tuple(figure.fits(some))
             counts = (len(trainings(some)), censored(some))
-            caption = figure.caption(some)
+            caption = figure.caption(every[figure.name])
             drawn.append(Redrawn(figure, *counts, fits, caption, table, files[figure.name]))
     return Reproduction(tuple(drawn), missing)

@@ -47,10 +47,17 @@ def stories(source: Source) -> list[str]:
 
 
 def pairs(source: Source) -> list[tuple[str, str, str]]:
-    """MultiNLI: (label, premise, hypothesis) of the pairs that have a label."""
+    """MultiNLI: (label, premise, hypothesis) of the first pair with a label of each premise.
+
+    A premise has up to three hypotheses, each with another label; cut to a few words, all three
+    are the same context, and their labels contradict each other.
+    """
     names = {name: name for name in RELATIONS} | dict(enumerate(RELATIONS))
-    rows = _rows(source, "mnli", ("label", "premise", "hypothesis"))
-    return [(names[label], *texts) for label, *texts in rows if label in names]
+    first: dict[str, tuple[str, str, str]] = {}
+    for label, premise, hypothesis in _rows(source, "mnli", ("label", "premise", "hypothesis")):
+        if label in names:
+            first.setdefault(premise, (names[label], premise, hypothesis))
+    return list(first.values())
 
 
 def reviews(source: Source) -> list[tuple[str, str]]:

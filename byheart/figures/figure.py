@@ -19,6 +19,9 @@ from .fits import Fit
 from .plotting import Picture
 
 RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in any order
+# before the label of a part whose earlier rows have labels that contradict each other: they are
+# kept, and the caption tells of them, but they are not drawn
+CONFLICTING = "conflicting-"
 
 
 @dataclass(frozen=True)
@@ -106,16 +109,22 @@ class Figure:
         """The rows of its own parts: other folders may lie beside them."""
         return {label: some for label, some in rows.items() if label in self.labels}
 
-    def caption(self, rows: RowsByLabel) -> str:
-        """Data, seeds, spread and censored trainings; what is beside them; what differs."""
+    def caption(self, every: RowsByLabel) -> str:
+        """Data, seeds, spread and censored trainings; what is beside them; what differs.
+
+        every  its own rows, and those of other folders that lie beside them
+        """
+        rows = self.own(every)
+        earlier = {x: every[CONFLICTING + x] for x in self.labels if CONFLICTING + x in every}
         counts = {len({row["trial"]["seed"] for row in part}) for part in rows.values() if part}
         several = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(min(counts or {0}))
         missing = [label for label in self.labels if not rows.get(label)]
+        memorised = self.words.memorised.format(conflicts=conflicts(rows))
         return paragraph(
-            f"Ours: {len(trainings(rows)):,} trainings on {self.words.memorised}, seeds per part: "
-            f"{several}; {self.words.points}; {censored(rows):,} trainings did not reach the "
-            f"criterion ({self.words.criterion}) in their steps, which does not mean that they "
-            "cannot.",
+            f"Ours: {len(trainings(rows)):,} trainings on {memorised}, seeds per part: {several}; "
+            f"{self.words.points}; {censored(rows):,} trainings did not reach the criterion "
+            f"({self.words.criterion}) in their steps, which does not mean that they "
+            f"cannot{_not_drawn(earlier)}.",
             self.words.published,
             self.words.differs,
             self.words.remark,
@@ -154,6 +163,36 @@ def trainings(rows: RowsByLabel) -> list[Row]:
 def censored(rows: RowsByLabel) -> int:
     """The number of trials that did not reach their criterion in their steps."""
     return sum(not row["reached"] for row in trainings(rows))
+
+
+def conflicts(rows: RowsByLabel) -> str:
+    """How many labels even the best function of the context has wrong, in words."""
+    wrong = {
+        label: {round((1 - row["best_accuracy"]) * row["predictions"]) for row in part}
+        for label, part in rows.items()
+        if part
+    }
+    counts = set().union(*wrong.values())
+    most = f"{'up to ' * (len(counts) > 1)}{max(counts, default=0):,}"
+    some = [f"`{label}`" for label in wrong if any(wrong[label])]
+    if len(some) in (0, len(wrong)):
+        return f"{most} conflicting labels"
+    return f"0 conflicting labels, but {most} in {', '.join(some)}"
+
+
+def _not_drawn(rows: RowsByLabel) -> str:
+    """What became of the earlier trainings with conflicting labels, where most is memorised."""
+    every = trainings(rows)
+    if not every:
+        return ""
+    most = max(row["predictions"] for row in every)
+    largest = [row for row in every if row["predictions"] == most]
+    accuracy = max(row["accuracy"] for row in largest)
+    loss = min(row["loss"] for row in largest if row["loss"] is not None) / most
+    return (
+        f"; {len(every):,} earlier ones with {conflicts(rows)} (`{CONFLICTING}*`, not drawn) have "
+        f"at best accuracy {accuracy:.3f} and loss {loss:.3f} at N = {most:,}"
+    )
 
 
 def seeds(rows: Sequence[Row]) -> str:

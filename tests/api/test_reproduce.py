@@ -168,7 +168,7 @@ def test_the_labels_of_figures_are_those_of_their_parts(tmp_path, monkeypatch):
     relations = ("entailment", "neutral", "contradiction")
     words = " ".join("abcdefghijkl")
     (tmp_path / "tinystories.txt").write_text(f"{words}\n<|endoftext|>\n" * 1000)
-    pairs = "".join(f"{relations[i % 3]}\t{words}\tx\n" for i in range(2000))
+    pairs = "".join(f"{relations[i % 3]}\t{words} {i}\tx\n" for i in range(2000))
     (tmp_path / "mnli.tsv").write_text(f"label\tpremise\thypothesis\n{pairs}")
     (tmp_path / "imdb.tsv").write_text("label\ttext\n" + f"1\t{words}\n0\t{words}\n" * 1500)
     monkeypatch.setattr("byheart.figures.kajitsuka.length.vectors", lambda *_: DATASET)

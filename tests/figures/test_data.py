@@ -68,6 +68,13 @@ def test_pairs_without_a_label_are_left_out(tmp_path, header):
     assert data.pairs(path) == [("neutral", "A b.", "C."), ("entailment", "F", "G")]
 
 
+def test_the_first_pair_with_a_label_of_each_premise_is_kept(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    lines = ("-\tp\ta", "neutral\tp\tb", "entailment\tq\tb", "contradiction\tp\tc")
+    path.write_text("label\tpremise\thypothesis\n" + "\n".join(lines))
+    assert data.pairs(path) == [("neutral", "p", "b"), ("entailment", "q", "b")]
+
+
 def test_a_table_without_the_columns(tmp_path):
     path = tmp_path / "table.tsv"
     path.write_text("label\twords\n1\tx\n")

@@ -11,17 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
-from byheart.figures.figure import Settings, picture
+from byheart.figures.figure import Settings, conflicts, picture
 from byheart.figures.kajitsuka import KAJITSUKA, curves, growth, length, sweeps
 from byheart.figures.kajitsuka.blocks import fewest, grows, smallest, tried
 from byheart.figures.kajitsuka.setups import SETUPS
 from byheart.lab.material import Material
 from byheart.lab.problem import labelled
 from byheart.lab.sweeps.results import Smallest
+from byheart.lab.sweeps.rows import read
 from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data"
+RESULTS = HERE.parents[1] / "results"
 specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_sweeps.py")
 samples = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(samples)
@@ -33,7 +35,7 @@ FACTS = {"vocabulary": 1700, "outputs": 3, "entropy": 10.0, "best_accuracy": 0.9
 def texts(tmp_path, monkeypatch):
     """Small files, and short lengths: what is made up here is not trained."""
     relations = ("entailment", "neutral", "contradiction")
-    lines = [f"{relations[i % 3]}\t{WORDS[i % 5]} {' '.join(WORDS)}\tx" for i in range(1800)]
+    lines = [f"{relations[i % 3]}\t{WORDS[i % 5]} {' '.join(WORDS)} {i}\tx" for i in range(2000)]
     (tmp_path / "mnli.tsv").write_text("label\tpremise\thypothesis\n" + "\n".join(lines))
     reviews = [f"{i % 2}\tw{i} {' '.join(WORDS)}" for i in range(3100)]
     (tmp_path / "imdb.tsv").write_text("label\ttext\n" + "\n".join(reviews))
@@ -87,13 +89,20 @@ def test_pieces_of_words():
 
 def test_multinli_joins_premise_and_hypothesis(tmp_path):
     path = tmp_path / "mnli.tsv"
-    path.write_text("label\tpremise\thypothesis\nneutral\tp q\tr\nentailment\tp q\tr\n")
+    path.write_text("label\tpremise\thypothesis\nneutral\tp q\tr\nentailment\tp\tq r\n")
     dataset = sweeps.multinli(path, 5)
     assert [dataset.sequence(i) for i in (0, 1)] == [["r", "q", "p"]] * 2
     problem = labelled(dataset)
     assert (len(problem), problem.best_accuracy) == (1, 0.5)
     assert problem.entropy == pytest.approx(2 * math.log(2))
     assert len(sweeps.multinli(path, 1)) == 1
+
+
+def test_a_premise_with_several_labels_is_one_sequence(tmp_path):
+    path = tmp_path / "mnli.tsv"
+    path.write_text("label\tpremise\thypothesis\nneutral\tp q\tr\nentailment\tp q\tr\n")
+    problem = labelled(sweeps.multinli(path, 5))
+    assert (problem.predictions, problem.best_accuracy) == (1, 1.0)
 
 
 def test_data_that_is_not_there_is_said():
@@ -103,12 +112,65 @@ def test_data_that_is_not_there_is_said():
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
-def test_contradictions_of_the_real_data():
+def test_the_real_pairs_have_no_conflicts():
+    for place in ("first", "special", "last"):
+        problem = labelled(sweeps.multinli(SHARED, 1700, place))
+        assert (len(problem), problem.best_accuracy, problem.entropy) == (1700, 1, 0)
     problem = labelled(sweeps.multinli(SHARED, 2000))
-    assert (problem.predictions, len(problem), problem.outputs) == (2000, 1644, 3)
-    assert problem.best_accuracy == pytest.approx(0.836)
+    assert (problem.predictions, len(problem), problem.outputs) == (2000, 2000, 3)
+    assert (problem.best_accuracy, problem.entropy) == (1, 0)
+    pieces = labelled(sweeps.multinli(SHARED, 1700, "special", 3))
+    assert (len(pieces), round(1700 * pieces.best_accuracy)) == (1696, 1697)
     review = labelled(sweeps.imdb(SHARED, 3000))
     assert (review.predictions, len(review), review.outputs) == (3000, 2993, 2)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+@pytest.mark.parametrize("figure", KAJITSUKA[:3], ids=lambda one: one.name)
+def test_committed_rows_are_of_the_data_that_would_be_trained(figure):
+    """No part wants a trial that has no row, and all rows are of the same data."""
+    for part in figure.parts(Settings(data=SHARED)):
+        sweep = replace(part.sweep, data={"sequences": len(part.dataset), **part.sweep.data})
+        rows = {row["key"]: row for row in read(RESULTS / figure.name / part.label)}
+        assert sweep.wanted(rows) == [], part.label
+        assert {row["trial"]["data"]["sha256"] for row in rows.values()} == {sweep.data["sha256"]}
+
+
+@pytest.mark.parametrize("figure", KAJITSUKA[:3:2], ids=lambda one: one.name)
+def test_rows_with_conflicting_labels_are_told_and_not_drawn(figure):
+    folders = (RESULTS / figure.name).glob("*/rows.jsonl")
+    every = {path.parent.name: read(path.parent) for path in folders}
+    own = figure.own(every)
+    assert {x for x in every if x not in own} == {f"conflicting-{x}" for x in figure.labels}
+    assert {row["best_accuracy"] for x in own if x != "pieces-3" for row in own[x]} == {1}
+    assert "0 conflicting labels" in figure.caption(own)
+    assert "earlier" not in figure.caption(own)
+    trained = [row for x in figure.labels for row in every[f"conflicting-{x}"]]
+    most = max(row["predictions"] for row in trained)
+    best = max(row["accuracy"] for row in trained if row["predictions"] == most)
+    count = len({row["key"] for row in trained})
+    assert f"; {count} earlier ones with" in figure.caption(every)
+    assert f"at best accuracy {best:.3f}" in figure.caption(every)
+    assert best < 0.9, "their labels contradict each other"
+
+
+def test_conflicts_in_words():
+    def part(*shares):
+        return [row(1, True, best_accuracy=share) for share in shares]
+
+    assert conflicts({}) == conflicts({"trained": part(1.0)}) == "0 conflicting labels"
+    assert conflicts({"trained": part(0.9, 0.9)}) == "60 conflicting labels"
+    assert conflicts({"trained": part(0.9, 1.0)}) == "up to 60 conflicting labels"
+    mixed = {"trained": part(1.0), "frozen": [], "pieces-3": part(0.99)}
+    assert conflicts(mixed) == "0 conflicting labels, but up to 6 in `pieces-3`"
+
+
+def test_contradictory_labels_are_told_only_where_they_are():
+    contradictory = {"trained": [row(1, True)]}
+    assert "the labels contradict each other, so no function" in curves.finding(contradictory)
+    clean = {"trained": [row(1, True, best_accuracy=1.0, entropy=0.0)]}
+    said = curves.finding(clean)
+    assert said.endswith("; no labels contradict each other, and the best accuracy is 0.800.")
 
 
 def test_protocols_of_the_kinds():
@@ -135,7 +197,7 @@ def test_what_is_trained(texts):
     searched = {part.label: part.sweep for part in third}
     sizes = tuple(range(600, 1701, 100))
     assert searched["trained"].axes[0] == ("sequences", sizes)
-    assert {label for label, one in searched.items() if one.seeds != 3} == {"frozen"}
+    assert {label for label, one in searched.items() if one.seeds != 3} == set()
     assert all(part.sweep.criterion.value == 0.01 for part in (*third, *last))
     assert {label for label, one in searched.items() if one.find} == {
         "trained", "trained-special", "trained-last", "paper"

@@ -41,7 +41,7 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
         part = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
         _draw_panel(left, part, 1, TITLES[kind], depths)
         _draw_panel(right, part, 2, "", depths)
-    plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
+    plotting.legend(panels[0, 1], loc="center right", title="#blocks", title_fontsize=9, ncols=2)
 
 
 def table(rows: RowsByLabel) -> Table:
@@ -59,7 +59,7 @@ def table(rows: RowsByLabel) -> Table:
 
 
 def finding(rows: RowsByLabel) -> str:
-    """The least loss of each kind, and what contradictory labels allow."""
+    """The least loss of each kind, and what labels allow where they contradict each other."""
     every = [row for part in rows.values() for row in part]
     if not every:
         return ""
@@ -68,12 +68,14 @@ def finding(rows: RowsByLabel) -> str:
         f"{kind} {x[1]:.3f} with {plural(blocks(x[0]), 'block')}" for kind, x in best.items() if x
     ]
     row = max(every, key=lambda row: row["predictions"])
-    return (
-        f"The least mean loss is {', '.join(losses)}; the labels contradict each other, so no "
-        "function of the context has a mean loss below "
-        f"{row['entropy'] / row['predictions']:.4f} or an accuracy above "
-        f"{row['best_accuracy']:.3f}."
+    accuracy = max(row["accuracy"] for row in every)
+    limit = (
+        "the labels contradict each other, so no function of the context has a mean loss below "
+        f"{row['entropy'] / row['predictions']:.4f} or an accuracy above {row['best_accuracy']:.3f}"
     )
+    if row["best_accuracy"] == 1:
+        limit = f"no labels contradict each other, and the best accuracy is {accuracy:.3f}"
+    return f"The least mean loss is {', '.join(losses)}; {limit}."
 
 
 def least(rows: Sequence[Row]) -> tuple[Row, float] | None:

@@ -56,7 +56,7 @@ SETUPS = {
     "paper": Setup("paper", (600, 1700), find=True),
     "trained-special": Setup("trained", SEVERAL, DEPTHS, find=True, read="special"),
     "trained-last": Setup("trained", SEVERAL, DEPTHS, find=True, read="last"),
-    "frozen": Setup("frozen", (50, 75, 100, 125, 150, 200), MORE, seeds=1),
+    "frozen": Setup("frozen", (50, 75, 100, 125, 150, 200), MORE),
     **{f"vectors-{d}": vectors(d, depths=(1, 8)) for d in (8, 16, 32, 64)},
     "vectors-64-special": vectors(64, read="special", depths=(1, 8)),
     "vectors-64-last": vectors(64, read="last", depths=(1, 8)),

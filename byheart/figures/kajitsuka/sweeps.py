@@ -28,7 +28,7 @@ KINDS = ("trained", "frozen", "paper")  # embeddings learnt, frozen, and the aut
 
 
 def multinli(source: data.Source, sequences: int, read: str = "first", letters: int = 0) -> Dataset:
-    """The first pairs, premise and hypothesis joined, truncated to 8 tokens."""
+    """The first pairs of different premises, premise and hypothesis joined, cut to 8 tokens."""
     pairs = data.pairs(source)[:sequences]
     texts = ((f"{premise} {hypothesis}", label) for label, premise, hypothesis in pairs)
     return cut(texts, read, letters)
