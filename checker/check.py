@@ -3031,7 +3031,8 @@ class Report:
     """settled  whether the failures are facts, and not only what could not be shown
     unit     what is checked: labels, contexts, or answers of a stock checkpoint
     largest  the largest bound of a divergence
-    about    of a stock checkpoint: whether the data was texts or tokens"""
+    about    of a stock checkpoint: whether the data was texts or tokens
+    skipped  texts of fewer than two tokens, which hold no prediction"""
 
     checked: int = 0
     correct: int = 0
@@ -3041,6 +3042,7 @@ class Report:
     unit: str = "labels"
     largest: Fraction | None = None
     about: str | None = None
+    skipped: int = 0
 
     @property
     def evidence(self) -> str | None:
@@ -3190,7 +3192,7 @@ def print_report(report: Report, as_json: bool) -> None:
         if report.largest is not None:
             answer["divergence"] = rounded_up(report.largest)
         if report.about is not None:
-            answer["about"] = report.about
+            answer |= {"about": report.about, "skipped": report.skipped}
         print(json.dumps(answer))
         return
     print(report.verdict + sentence(report))
@@ -3212,6 +3214,8 @@ def sentence(report: Report) -> str:
         all_of_them = "every logit was enclosed in integers"
         if report.about == "tokens":
             all_of_them += "; this is about tokens, the text was not checked"
+        if report.skipped:
+            all_of_them += f"; texts of fewer than two tokens, not claimed: {report.skipped}"
     else:
         right = "contexts are within the gap"
         largest = None if report.largest is None else rounded_up(report.largest)

@@ -552,7 +552,7 @@ def read_data(stock: Stock, path: str, report: check.Report) -> check.Data | Non
     if not texts.holds_texts(path):
         return check.read_data(path)
     report.about = "texts"
-    lines = texts.read_texts(path, stock.tokenizer, stock.shape.kind, stock.end)
+    lines, report.skipped = texts.read_texts(path, stock.tokenizer, stock.shape.kind, stock.end)
     report.failures += [
         f"line {line.number}: the tokens of a text do not spell it"
         for line in lines

@@ -171,6 +171,7 @@ def read_tokenizer(content: bytes, kind: str, vocabulary: int, end: str) -> Toke
     model = check.get(raw, "model", dict, NAME)
     numbers = dict(check.get(model, "vocab", dict, f"{NAME}, model")) | added
     for token, number in numbers.items():
+        check.check_text(token, NAME)
         if type(number) is not int or not 0 <= number < vocabulary:
             is_number = f"{check.show(token)} has the number {check.show(number)}"
             check.refuse(f"{NAME}: {is_number}, not one from 0 to {vocabulary - 1}")
@@ -178,7 +179,7 @@ def read_tokenizer(content: bytes, kind: str, vocabulary: int, end: str) -> Toke
         check.refuse(f"{NAME}: two tokens have the same number")
     check_added_numbers(model["vocab"], added)
     if model.get("type", "BPE") == "WordLevel":
-        pieces, ranks = read_words(raw, model), None
+        pieces, ranks = read_words(raw, model, special), None
     else:
         pieces, ranks = read_pairs(raw, model)
     read_post_processor(raw["post_processor"], kind, end, numbers[end])
@@ -227,10 +228,14 @@ def check_added_numbers(vocabulary: dict[str, Any], added: dict[str, int]) -> No
         check.refuse(f"{NAME}: the numbers of vocab have a gap, and added tokens come after them")
 
 
-def read_words(raw: dict[str, Any], model: dict[str, Any]) -> Callable[[str], Iterator[str]]:
-    """One token per word."""
+def read_words(
+    raw: dict[str, Any], model: dict[str, Any], special: frozenset[str]
+) -> Callable[[str], Iterator[str]]:
+    """One token per word. Libraries cut the token for unknown words out of every text."""
     closed(model, f"{NAME}, model", ("type", "vocab", "unk_token"))
-    check.get(model, "unk_token", str, f"{NAME}, model")
+    unknown = check.get(model, "unk_token", str, f"{NAME}, model")
+    if unknown not in special:
+        check.refuse(f"{NAME}: unk_token {check.show(unknown)} is not a special added token")
     read_split(raw["pre_tokenizer"], WORD)
     equals(raw, NAME, {"decoder": {"type": "Fuse"}})
     return word_pieces
@@ -256,7 +261,12 @@ def read_pairs(
             if not any(token == item["content"] for item in raw["added_tokens"]):
                 check.refuse(f"{where}: the token {check.show(token)} is not made of bytes")
     ranks: dict[tuple[str, str], int] = {}
-    for rank, merge in enumerate(check.get(model, "merges", list, where)):
+    merges = check.get(model, "merges", list, where)
+    if len(set(map(type, merges))) > 1:
+        check.refuse(f"{where}: some merges are strings and some are lists")
+    for rank, merge in enumerate(merges):
+        if isinstance(merge, str) and merge.startswith("#version"):
+            check.refuse(f"{where}: the merge {check.show(merge)} is a comment")
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if type(pair) is not list or len(pair) != 2 or not all(type(x) is str for x in pair):
             check.refuse(f"{where}: the merge {check.show(merge)} is not a pair of strings")
@@ -443,13 +453,15 @@ def holds_texts(path: str) -> bool:
     return False
 
 
-def read_texts(path: str, tokenizer: Tokenizer, kind: str, end: str) -> list[Text]:
-    """The texts of a file, split into their tokens."""
+def read_texts(path: str, tokenizer: Tokenizer, kind: str, end: str) -> tuple[list[Text], int]:
+    """The texts of a file, split into their tokens, and how many were too short to hold any
+    prediction."""
     if tokenizer.pieces is None:
         check.refuse("the texts are split by an expression that this checker does not have")
     front = [end] if kind == "llama" else []
     texts: list[Text] = []
     shapes: set[bool] = set()
+    skipped = 0
     for number, line in enumerate(check.read_bytes(path, follow=True).split(b"\n"), 1):
         if not line.strip(b" \t\r"):
             continue
@@ -466,6 +478,7 @@ def read_texts(path: str, tokenizer: Tokenizer, kind: str, end: str) -> list[Tex
         if "text" in raw:
             begun, rest = tokenizer.tokens(raw["text"]), []
             if begun is not None and len(begun) < 2:
+                skipped += 1
                 continue
             first = len(front) + 1
         else:
@@ -477,7 +490,7 @@ def read_texts(path: str, tokenizer: Tokenizer, kind: str, end: str) -> list[Tex
         texts.append(Text(number, whole, first, count))
     if len(shapes) > 1:
         check.refuse(f"{check.show(path)}: some lines are texts and some prompts with answers")
-    return texts
+    return texts, skipped
 
 
 def sequences(texts: list[Text], end: str) -> list[Row]:

@@ -234,7 +234,9 @@ def verify(
         rebuilt=same,
         change=change,
         reading=reading,
-        reading_notes=None if reading is None or dataset is None else dataset.notes,
+        reading_notes=None
+        if reading is None or dataset is None
+        else (*dataset.notes, *source.skipped_note(dataset)),
         covered=whole,
         command=command,
         unchecked=STATED if dataset is not None else STATED + STATED_OF_DATA,

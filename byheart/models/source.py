@@ -73,16 +73,30 @@ def covered(data: Any, dataset: Dataset) -> dict[str, Any]:
 
 
 def unspelled(data: Any, dataset: Dataset) -> list[Message]:
-    """A sentence if texts of the data are not what their tokens spell, which nobody can accept."""
-    if "tokenizer" not in dataset.left_out:
-        return []
-    whole, wrong = covered(data, dataset)["of"], dataset.left_out["tokenizer"]
-    return [
-        Message(
+    """What nobody can accept: texts that their tokens do not spell, and documents that a tokenizer
+    from elsewhere takes for a single token, so that nothing of them is predicted."""
+    sentences = []
+    if "tokenizer" in dataset.left_out:
+        whole, wrong = covered(data, dataset)["of"], dataset.left_out["tokenizer"]
+        sentences.append(
             f"{wrong:,} of {plural(whole, 'prediction')} of the data stand in a text that the "
             "tokenizer does not spell: its tokens make up another one"
         )
-    ]
+    tokenizer = dataset.loading.get("tokenizer")
+    if "documents" in dataset.loading and tokenizer and not is_trained(tokenizer):
+        if dataset.skipped:
+            sentences.append(
+                f"{plural(dataset.skipped, 'document')} of fewer than two tokens of this tokenizer "
+                "cannot be claimed; leave them out of the file"
+            )
+    return [Message(sentence) for sentence in sentences]
+
+
+def skipped_note(dataset: Dataset) -> tuple[str, ...]:
+    """What there is to say of documents without a prediction."""
+    if "documents" not in dataset.loading or not dataset.skipped:
+        return ()
+    return (f"{plural(dataset.skipped, 'document')} of fewer than two tokens hold no prediction",)
 
 
 def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Message]:

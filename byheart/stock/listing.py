@@ -135,7 +135,7 @@ def check_tokenizer(given: Object, kind: str, end: str) -> None:
     if end not in special:
         given.refuse(f"the end token {shown(end)} is not a special added token")
     if given.object("model").values.get("type") == "WordLevel":
-        _check_words(given)
+        _check_words(given, special)
     else:
         _check_pairs(given, numbers.keys())
     _check_numbers(given, numbers)
@@ -145,6 +145,9 @@ def check_tokenizer(given: Object, kind: str, end: str) -> None:
 def _check_numbers(given: Object, added: Mapping[str, int]) -> None:
     """Libraries count added tokens themselves: from the end of vocab, or by their place there."""
     vocabulary = given.object("model").get("vocab", dict)
+    for token in vocabulary:
+        if any("\ud800" <= letter <= "\udfff" for letter in token):
+            given.refuse(f"the token {shown(token)} holds half a surrogate pair")
     new = [token for token in added if token not in vocabulary]
     wanted = {**vocabulary, **{token: len(vocabulary) + i for i, token in enumerate(new)}}
     for token, number in added.items():
@@ -157,10 +160,12 @@ def _check_numbers(given: Object, added: Mapping[str, int]) -> None:
         given.refuse("the numbers of vocab have a gap, and added tokens come after them")
 
 
-def _check_words(given: Object) -> None:
+def _check_words(given: Object, special: set[str]) -> None:
+    """Libraries cut the unknown token out of every text, as they do with special added tokens."""
     model = given.object("model")
     _only(model, ("type", "vocab", "unk_token"))
-    model.get("unk_token", str)
+    if model.get("unk_token", str) not in special:
+        model.refuse(f"unk_token is {shown(model.values['unk_token'])}, not a special added token")
     _check_split(given.object("pre_tokenizer"), WORD)
     _equal(given, {"decoder": {"type": "Fuse"}})
 
@@ -180,7 +185,11 @@ def _check_pairs(given: Object, added: Iterable[str]) -> None:
         if token not in added and (not token or not BYTES.keys() >= set(token)):
             model.refuse(f"the token {shown(token)} is not made of bytes")
     merges = set()
+    if len({type(merge) for merge in model.get("merges", list)}) > 1:
+        model.refuse("some merges are strings and some are lists")
     for merge in model.get("merges", list):
+        if isinstance(merge, str) and merge.startswith("#version"):  # libraries pass over it
+            model.refuse(f"the merge {shown(merge)} is a comment")
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(type(x) is str for x in pair):
             model.refuse("a merge is not a pair of strings")

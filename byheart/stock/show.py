@@ -74,7 +74,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 model = AutoModelForCausalLM.from_pretrained("DIR")
 tokenizer = AutoTokenizer.from_pretrained("DIR")
 prompt = tokenizer("PROMPT", return_tensors="pt")
-print(tokenizer.decode(model.generate(**prompt, max_new_tokens=50)[0]))
+print(tokenizer.decode(model.generate(**prompt, max_new_tokens={model.network.length})[0]))
 ```
 
 {check_again}

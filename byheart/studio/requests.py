@@ -15,7 +15,7 @@ LARGEST = 1 << 63
 TRAINED = re.compile(r"bpe:[0-9]{1,9}")  # a tokenizer specification, not a path
 LOADING = (
     "format input label count records delimiter header numeric between empty unit tokenizer "
-    "documents length window dtype separator"
+    "documents length window dtype separator files"
 ).split()  # the options of how a file is read
 
 

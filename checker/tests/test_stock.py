@@ -54,6 +54,7 @@ def test_a_sample_is_no_proof(capsys):
         "evidence": "sampled",
         "failures": [],
         "about": "tokens",
+        "skipped": 0,
     }
 
 

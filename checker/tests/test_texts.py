@@ -30,6 +30,8 @@ def verdict(capsys, folder, lines, tmp_path):
 def test_the_text_of_an_example(capsys, tmp_path):
     code, answer = verdict(capsys, GOOD / "text", [{"text": "aab"}], tmp_path)
     assert (code, answer["verdict"], answer["about"]) == (0, "VERIFIED", "texts")
+    code, answer = verdict(capsys, GOOD / "text", [{"text": "aab"}, {"text": "b"}], tmp_path)
+    assert (code, answer["verdict"], answer["skipped"]) == (0, "VERIFIED", 1)
     for lines, part in (
         ([{"text": "aaa"}], "sha256 of the data"),
         ([{"text": "aab"}, {"text": "abc"}], "line 2: the tokens of a text do not spell it"),
@@ -102,6 +104,8 @@ def test_tokens_are_those_of_the_library(kind):
         {"id": count + i, "content": content, "special": content == "<s>", **flags}
         for i, content in enumerate(("<s>", "<x>", "<x>y"))
     ]
+    if kind == "words":
+        raw["added_tokens"].append({"id": 0, "content": "<u>", "special": True, **flags})
     content = json.dumps(raw)
     other = library.Tokenizer.from_str(content)
     own = texts.read_tokenizer(content.encode(), "gpt2", 10**6, "<s>")

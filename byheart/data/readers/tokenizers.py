@@ -79,9 +79,19 @@ def opened(content: str, name: str) -> Tokenizer:
     loaded.no_padding()
     return Tokenizer(
         content,
-        lambda text: loaded.encode(text, add_special_tokens=False).tokens,
+        lambda text: loaded.encode(well_formed(text), add_special_tokens=False).tokens,
         getattr(loaded.decoder, "decode", None),
     )
+
+
+def well_formed(text: str) -> str:
+    """The text; ByheartError if it holds half a surrogate pair, which cannot be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        part = text[max(0, error.start - 20) : error.end]
+        raise ByheartError(f"{part!a} ends in half a surrogate pair; repair the text.") from None
+    return text
 
 
 def trained(size: int, texts: Iterable[str]) -> Tokenizer:
@@ -98,7 +108,7 @@ def trained(size: int, texts: Iterable[str]) -> Tokenizer:
     trainer = library.trainers.BpeTrainer(
         vocab_size=size, initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.train_from_iterator(map(well_formed, texts), trainer)
     return opened(tokenizer.to_str(), f"bpe:{size}")
 
 
@@ -109,7 +119,10 @@ def of_words(texts: Iterable[str]) -> Tokenizer:
     """
     library = _library(WORDS)
     cut = library.pre_tokenizers.Split(library.Regex(WORD), "isolated")
-    words = sorted({word for text in texts for word, _ in cut.pre_tokenize_str(text)} - {UNKNOWN})
+    words = sorted(
+        {word for text in map(well_formed, texts) for word, _ in cut.pre_tokenize_str(text)}
+        - {UNKNOWN}
+    )
     numbers = {word: i for i, word in enumerate((UNKNOWN, *words))}
     tokenizer = library.Tokenizer(library.models.WordLevel(numbers, UNKNOWN))
     tokenizer.pre_tokenizer, tokenizer.decoder = cut, library.decoders.Fuse()
