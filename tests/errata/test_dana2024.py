@@ -236,7 +236,7 @@ def span(seed, N, S, d, contexts):
 
 @pytest.mark.parametrize("N,S,d", [(50, 2, 10), (50, 2, 3), (5, 3, 3), (5, 4, 4)])
 def test_attention_in_a_hyperplane(N, S, d):
-    """Appendix A.1: the only proof of Lemma 2
+    """Appendix A.1: the only proof of Lemma 2, and so of Theorems 1 and 3 and Corollaries 1 and 2
 
     Kind: proof needs repair
     Statement: for suitable embeddings the image of f, which maps W to the outputs of a head for all
