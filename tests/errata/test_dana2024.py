@@ -243,14 +243,14 @@ def test_attention_in_a_hyperplane(N, S, d):
     T_0 contexts, is in no hyperplane of R^(d, T_0): v = 0 is the only solution of (7). Therefore a
     further head adds d to the rank, as long as it is below T_0.
     Counterexample: the first part is false for all embeddings if S <= d and T_0 >= 2, so for all
-    experiments of the paper (S = 2, d = 3 to 13). Choose v_t with v_t . x(t, i) = c_t for all i,
+    experiments of the paper (S = 2, d = 2 to 13). Choose v_t with v_t . x(t, i) = c_t for all i,
     which is S equations with d unknowns, and c_t that add up to 0. (If the x(t, i) of a context are
     dependent, some v_t other than 0 is orthogonal to all of them.) The weights of a softmax add up
     to 1, so that the sum of v_t . f(W)_t is 0 for every W. The image spans T_0 (S - 1) + 1 of the
     d T_0 dimensions: 5 of 12 for S = 2, d = 3 and T_0 = 4. In the proof the signs of (11) are lost
     where N_i^n is counted: with them a row of N X(t) is x(t, i_max) minus a mean of the others, and
     the rank is S - 1 at most, so that the determinant is 0. The second part does not follow either:
-    matrices of rank 1 are in no hyperplane together, and each of them adds 1 to a rank.
+    matrices of rank 1 are in no hyperplane together, and each of them adds 1 to a rank, not d.
     Repair: none is known. From S = d + 1 on the image spans everything in all cases tried (8 of 8
     and 12 of 12 dimensions), but the second step is missing there as well.
     Still holds: what is proved of Lemma 2, Theorem 1, Corollaries 1 and 2 and Theorem 3 is what
