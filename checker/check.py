@@ -3210,7 +3210,7 @@ def sentence(report: Report) -> str:
     if report.unit == "labels":
         right, all_of_them = "labels are right", "every sequence was evaluated in exact integers"
     elif report.unit == "answers":
-        right = "answers are right in every execution in float32"
+        right = "answers are right in every execution within the error model of FORMAT 10"
         all_of_them = "every logit was enclosed in integers"
         if report.about == "tokens":
             all_of_them += "; this is about tokens, the text was not checked"

@@ -36,8 +36,10 @@ NUMBER = r"[A-H]?\.?\d+(?:\.\d+)?"
 
 def errata(paper: str) -> list[str]:
     """The titles of the errata of a paper: the first lines of docstrings that have a Statement."""
-    tree = ast.parse((ROOT / "tests" / "errata" / f"test_{paper}.py").read_text())
-    functions = (x for x in tree.body if isinstance(x, ast.FunctionDef))
+    tests = ROOT / "tests" / "errata"
+    paths = sorted([tests / f"test_{paper}.py", *tests.glob(f"test_{paper}_*.py")])
+    bodies = (ast.parse(path.read_text()).body for path in paths)
+    functions = (x for body in bodies for x in body if isinstance(x, ast.FunctionDef))
     texts = (ast.get_docstring(x) or "" for x in functions if x.name.startswith("test_"))
     return [text.partition("\n")[0] for text in texts if "Statement: " in text]
 

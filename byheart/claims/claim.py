@@ -141,7 +141,7 @@ class Holder(NamedTuple):
 class Recites(Claim):
     """The likeliest next token of a stock checkpoint is that of the data, in every execution.
 
-    Executions are those of checker/FORMAT.md, section 10.
+    Executions are those within the error model of checker/FORMAT.md, section 10.
 
     dtype       the type of the weights
     end         the token that ends a text

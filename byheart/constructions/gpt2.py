@@ -9,7 +9,7 @@ Assumptions  A1  Equal prefixes carry equal next tokens.
                  H tokens, or in how often some token occurs.
              A3  The tokenizer has a token that ends a text.
 Guarantee    G1  The logit of the correct token is the largest, for every execution in float32
-                 (checker/FORMAT.md, section 10).
+                 within the error model of checker/FORMAT.md, section 10.
              G2  One neuron per context, and ground truth that says which.
              G3  Where no neuron is on, the answer is the end token. A context whose cosine with
                  every stored one is below 1 - `reach` turns none on, as long as the keys are the

@@ -10,7 +10,7 @@ Assumptions  A1  Equal prefixes carry equal next tokens.
                  (a norm that does not subtract the mean puts nothing on a sphere by itself).
              A3  The tokenizer has a token that ends a text; it also stands before every text.
 Guarantee    G1  The logit of the correct token is the largest, for every execution in float32
-                 (checker/FORMAT.md, section 10).
+                 within the error model of checker/FORMAT.md, section 10.
              G2  One neuron per context, and ground truth that says which; one neuron more says the
                  end where no other is on.
              G3  Where no neuron is on, the answer is the end token. Most contexts that are not

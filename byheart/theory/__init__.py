@@ -1,5 +1,6 @@
 """The limits and sizes that theorems give, one folder per paper; items.py has them as rows."""
 
+from .after import ITEMS as AFTER
 from .dana2024.items import ITEMS as DANA_2024
 from .item import Bound, Item
 from .kajitsuka2025.items import ITEMS as KAJITSUKA_2025
@@ -10,7 +11,7 @@ from .rules_of_thumb import ITEMS as RULES_OF_THUMB
 
 __all__ = ["ALL", "ArchitectureFacts", "Bound", "DataFacts", "Item", "Question", "answers"]
 
-PAPERS = (MADDEN_2024, DANA_2024, KAJITSUKA_2025, RELATED, RULES_OF_THUMB)
+PAPERS = (MADDEN_2024, DANA_2024, KAJITSUKA_2025, RELATED, AFTER, RULES_OF_THUMB)
 ALL: tuple[Item, ...] = tuple(item for items in PAPERS for item in items.values())
 
 

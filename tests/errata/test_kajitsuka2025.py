@@ -56,6 +56,7 @@ def test_lemma_b2_for_multisets_of_different_sizes():
     Repair: f random, uniform in the same range. A pair of multisets is closer than sqrt(|S|) with
     probability at most (2 sqrt(|S|) + 1) / (4 N^2 |S| sqrt(pi)); the sum over all pairs is below 1.
     Still holds: the lemma as stated, by that choice; and the proof for multisets of one size.
+    Later version: not seen.
     """
     N = S = 3
     m = [(1, 0, 0), (0, 2, 0), (0, 0, 1)]
@@ -88,6 +89,7 @@ def test_sums_over_supports(a, b):
     Repair: count each element as often as it occurs, as Lemma B.3, from which (47) follows, and
     (118) do.
     Still holds: the right-hand side of (47), which is what the attention layer computes.
+    Later version: not seen.
     """
     phi = {"a": a, "b": b}
     one, other = ("a", "a", "b"), ("a", "b", "b")
@@ -107,6 +109,7 @@ def test_the_mean_over_three_tokens():
     does not compute the network exactly, whatever its parameters are.
     Here: W_O W_V = n, so that the third lane is the sum; R_2 stays as it is, as (55) is then 1 and
     not 1/n.
+    Later version: not seen.
     """
 
     def dyadic(x):
@@ -132,6 +135,7 @@ def test_lemma_b4_without_its_hypothesis():
     Repair: if W > M for one of them, the transformer has more than n N parameters, which is more
     than is to be shown. Otherwise the lemma may be used.
     Still holds: Theorem 4.3 (B.3), and eq. (90) for parameters up to the smallest M.
+    Later version: not seen.
     """
     W, M, D = 30, 1, 1
     assert len({(x > 0) - (x < 0) for x in (-1, 0, 1)}) == 3
@@ -153,6 +157,7 @@ def test_the_number_of_parameters_in_eq_92(m, q, s, H, d, L):
     parameters and not m d, which for d = 1 is the same.
     Repair: W_l = m d + l (4 m s H + 2 m q + q + m) and W = W_L + m.
     Still holds: W_l >= 4 l H + 2 l q, which is all that (93) uses, and with it the theorem.
+    Later version: not seen.
     """
     block = 4 * m * s * H + 2 * m * q + q + m
     paper = 4 * m * s * H + 2 * (m + 1) * q
@@ -174,6 +179,7 @@ def test_labels_of_log_c_bits():
     means "not stored".
     Repair: C.bit_length() bits, here two; and as many bits for a key as floor(R) has.
     Still holds: the lemma, up to constants.
+    Later version: not seen.
     """
     labels = [1, 2, 2, 1]
     for width, right in ((1, False), (2, True)):
@@ -193,6 +199,7 @@ def test_groups_without_a_member():
     start with item 7. And N = 1 divides by log 1 = 0.
     Repair: k first, then m = ceil(N / k); N = 1 is one group.
     Still holds: both lemmas, with at most m groups.
+    Later version: not seen.
     """
     sizes = {N: round(math.sqrt(N * math.log2(N))) for N in range(2, 60)}
     starts = {N: (m - 1) * -(-N // m) + 1 for N, m in sizes.items()}
@@ -215,6 +222,7 @@ def test_lemma_g6_mixes_keys_and_labels_up():
     cut to two bits.
     Repair: BIN_{c j + 1 : c (j + 1)}(w), and rho = log R, c = log C.
     Still holds: the network, which is that of (155), (156) and (162).
+    Later version: not seen.
     """
     keys, labels, rho, c = [2, 9, 30], [3, 1, 2], 5, 2
     u, w = packed(keys, rho), packed(labels, c)
@@ -253,6 +261,7 @@ def test_the_answer_needs_a_sixth_lane():
     same for x = 2 and x = 9, where the answers are 1 and 2.
     Repair: a sixth lane, to which each F_i adds what it finds; G gives that one.
     Still holds: the width: with it, a layer of F_i has 12 lanes.
+    Later version: not seen.
     """
     keys, labels, rho, c = [2, 9], [1, 2], 4, 2
     u, w = packed(keys, rho), packed(labels, c)
@@ -282,6 +291,7 @@ def test_the_depth_of_lemma_g6(n, rho, c):
     (158), which needs what Lemma G.5 gives, and G: 8 and not 7.
     Repair: 3 n max(rho, c) + 3 n + 2.
     Still holds: the order of the depth. That no other network is shallower is not claimed.
+    Later version: not seen.
     """
     item = 3 * max(rho, c) + 2 + 1
     depth = 1 + n * item + 1
@@ -302,6 +312,7 @@ def test_lemma_g4_for_one_bit(data, n):
     2^(n + 2 - t) 2^(j - t): for n = j = 3 and t = 1 it is 2^6, of seven bits and not five.
     Repair: i <= j, and A <- 2 A + bit, whose weights are at most 2^(n + 1).
     Still holds: the lemma, for i <= j.
+    Later version: not seen.
     """
     x = data.draw(st.integers(0, 2**n - 1))
     i = data.draw(st.integers(1, n))
@@ -324,6 +335,7 @@ def test_labels_of_sums_are_not_injective():
     injective.
     Repair: the sums of different multisets differ; labels may repeat.
     Still holds: the theorem, and its size.
+    Later version: not seen.
     """
     sums, labels = [5, 8, 13], [1, 2, 1]
     assert len(set(sums)) == 3 > len(set(labels))
@@ -342,6 +354,7 @@ def test_lemma_f1_and_its_last_network():
     integer.
     Repair: i = 2, ..., ceil(N / B^2) + 1, the last subset smaller.
     Still holds: the lemma, up to constants; the composition has the right last index.
+    Later version: not seen.
     """
 
     def answers(N, B, last):
@@ -386,6 +399,7 @@ def test_baum_without_general_position():
     neighbours have different labels and need different patterns, six of them.
     Repair: points in general position, as Baum has them.
     Still holds: for points in general position; the method baum1988 builds it.
+    Later version: not seen.
     """
     points, units = 6, -(-6 // 2)
     cuts = [[i >= cut for i in range(points)] for cut in range(points + 1)]
@@ -405,6 +419,7 @@ def test_kim_needs_different_tokens():
     Remark: tokens are taken out of a sequence by their size, the largest first, and equal ones
     leave together: (3, 3, 1) and (3, 1, 1) become the same. The tokens of a sequence must differ.
     Here: kim2023 refuses such data (A3); with positions, tokens always differ.
+    Later version: not seen.
     """
 
     def taken_out(row):
@@ -432,6 +447,7 @@ def test_zhang_counts_a_shared_vector_once():
     matrix has n d entries; with the projection a x as a layer of its own, d, the layer after it
     has n weights that are 1, n biases and n output weights: 3 n + d.
     Here: staircase is counted as layers.
+    Later version: not seen.
     """
     rows = [([[i, i * i % 13, 5]], i % 2) for i in range(12)]
     model = compile(from_rows(rows), "staircase")

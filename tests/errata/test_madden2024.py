@@ -33,6 +33,7 @@ def test_theorem_2_for_both_signs(a):
     b = (1, 2, -3): rank 2 and not 3. A Vandermonde determinant with powers left out may be zero.
     Repair: b > 0: generalised Vandermonde determinants of positive numbers are not zero.
     Still holds: with b > 0, and for K = {0, ..., k}.
+    Later version: not seen.
     """
     assert not theorem_2({0: 1, 2: 1}, a, [1, -1]).holds
     assert not theorem_2({0: 1, 1: 1, 3: 1}, a, [1, 2, -3]).holds
@@ -54,6 +55,7 @@ def test_theorem_3_for_both_signs(psi):
     Repair: b > 0.
     Still holds: with b > 0. Theorems 5 and 7 hold: with positive z and u, attention and the token
     sum are positive.
+    Later version: not seen.
     """
     pair, rank = ([1, -1], 1) if psi not in ("logistic", "gelu") else ([1, -1, 2, -2], 3)
     a = [*generic, Fraction(1, 8)]
@@ -74,6 +76,7 @@ def test_the_algorithm_after_theorem_5():
     Repair: solve with epsilon W^T h + b, and b = eta or near it.
     Still holds: without epsilon for psi that is analytic on the whole line: logistic, tanh, erf,
     arctan, GELU.
+    Later version: not seen.
     """
 
     def matrix(epsilon, b):
@@ -97,6 +100,7 @@ def test_the_reduction_to_one_dimension():
     above 10^15 for logistic neurons, and no double has the digits to make labels of their sums.
     Here: one-layer-literal solves for V in as many digits as it takes. The other methods have
     biases and slopes of their own: steps between sorted contexts, in closed form.
+    Later version: not seen.
     """
     draw = random.Random(4)
     w, x = ([Fraction(n, 1000) for n in draw.sample(range(200, 2000), 12)] for _ in range(2))
@@ -146,6 +150,7 @@ def test_theorem_1_for_few_parameters(theta, tokens):
     Repair: T = 1 at least.
     Still holds: for k >= omega - 1, and for all k with that T. Here the documents (0, 0) and (0, 1)
     show it for the logits (theta, 0, 0): the loss is 3 log 2 at least, the entropy 2 log 2.
+    Later version: not seen.
     """
     assert least_length(k=1, omega=3) == 0 and 1 // 2 + 1 == 1
     total = math.exp(theta) + 2
@@ -171,6 +176,7 @@ def test_theorem_1_and_its_number_of_contexts():
     depending on T: with omega = 2, d = 1 and m = 1, the k of T = 1 asks for T = 4.
     Here: contexts are counted exactly, and T is a fixed point, the smallest T whose k needs at most
     T.
+    Later version: not seen.
     """
     contexts = [(0, 0), (0, 1), (0, 2), (1, 0)]
     prefixes = {c[:t] for c in contexts for t in (1, 2)}
@@ -197,6 +203,7 @@ def test_lemma_2_and_distributions_with_zeros(logits):
     finite logits has a positive divergence.
     Here: a gap: logits L + log p for tokens that follow and 0 for the others leave exactly
     log(1 + (omega - s) e^-L), with s tokens that follow.
+    Later version: not seen.
     """
     with ctx.workprec(2000):
         values = [ball(x) for x in logits]
@@ -216,6 +223,7 @@ def test_the_ratio_after_theorem_5():
     Counterexample: the ratio is above 1 always, and m_0 d^2 / (omega m) tends to 0 as m grows.
     Repair: O(1 + m_0 d^2 / (omega m)).
     Still holds: that it is O(1) in practice.
+    Later version: not seen.
     """
 
     def ratio(omega, m, d, heads, T):

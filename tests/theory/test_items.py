@@ -16,6 +16,7 @@ from byheart.theory import (
     ArchitectureFacts,
     DataFacts,
     Question,
+    after,
     answers,
     related,
     rules_of_thumb,
@@ -87,7 +88,21 @@ def test_every_numbered_bound_of_the_papers_is_there():
     others += " park2021 vardi2022 kim2023 huben2023 cabannes2024 kajitsuka2024 mahdavi2024"
     others += " bartlett2019 chen2024 zhang2021 tamura1991 maddenthrampoulidis2024"
     assert {item.paper for item in related.ITEMS.values()} == set(others.split())
+    later = "dugan2025 nichani2024 yu2025 yang2026 meyer2025"
+    assert {item.paper for item in after.ITEMS.values()} == set(later.split())
     assert {item.paper for item in rules_of_thumb.ITEMS.values()} == {"allenzhu2024", "morris2025"}
+
+
+def test_what_came_after_is_known_by_abstracts_alone():
+    """So it is a rate, says what was read, and never has a value."""
+    rows = answers(Question(sized(1000), ArchitectureFacts()))
+    for item in after.ITEMS.values():
+        assert item.kind == "rate" and item.item.startswith("abstract of arXiv ")
+        assert "Read: the abstract" in item.remark
+        (row,) = (x for x in rows if (x.paper, x.direction) == (item.paper, item.direction))
+        assert row.value is None and row.applies and item.formula in row.reason
+    near = Question(sized(1000, distance=0.0))
+    assert not after.ITEMS["YANG_ENOUGH"].answer(near).applies
 
 
 # --- anything may be asked

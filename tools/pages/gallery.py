@@ -21,7 +21,9 @@ from byheart.theory.papers import cited
 from byheart.theory.statements import STATEMENTS
 from byheart.views.network import draw
 
-from ..make_errata import TESTS, Erratum, errata
+from ..make_errata import PAPERS as READ
+from ..make_errata import Erratum
+from ..make_errata import errata_of as errata
 from ..make_statements import named
 from . import running
 from .markdown import escaped, fenced, listed, slug, table, write
@@ -377,13 +379,12 @@ def proof(form: Construction) -> str:
 def errata_of(form: Construction) -> Iterator[str]:
     """The errata of the statements that the method carries out."""
     header = form.header
-    path = TESTS / f"test_{header.paper}.py"
     yield "## Errata"
     found: list[Erratum] = []
-    if path.exists():
+    if header.paper in READ:
         items = {x.item for x in STATEMENTS if form.name in x.methods and x.paper == header.paper}
         items |= named(header.item)
-        found = [x for x in errata(path) if named(x.title) & items]
+        found = [x for x in errata(header.paper) if named(x.title) & items]
     if not found:
         yield "We know of none for the statements that this method carries out."
         return

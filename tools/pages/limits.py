@@ -8,14 +8,14 @@ from types import ModuleType
 from typing import NamedTuple
 
 import byheart
-from byheart.theory import related, rules_of_thumb
+from byheart.theory import after, related, rules_of_thumb
 from byheart.theory.dana2024 import items as dana2024
 from byheart.theory.item import SIGNS, Bound, Item
 from byheart.theory.kajitsuka2025 import items as kajitsuka2025
 from byheart.theory.madden2024 import items as madden2024
 from byheart.theory.papers import cited
 
-from ..make_errata import TESTS, errata
+from ..make_errata import PAPERS, errata_of
 from .markdown import escaped, slug, table, write
 
 BOOK = {"unit": "wordpunct", "documents": "whole", "window": "auto"}
@@ -78,6 +78,14 @@ FAMILIES = (
         "a transformer of two layers and dimension 32 with hard attention and ReLU",
     ),
     Family(
+        "after",
+        "Later work",
+        "Work that is newer than the three papers, by its abstracts: rates without a number.",
+        after,
+        {"vocabulary": 1000, "length": 10, "dimension": 32, "heads": 4, "layers": 2},
+        "a transformer of two layers and dimension 32",
+    ),
+    Family(
         "rules-of-thumb",
         "Rules of thumb",
         "Bits per parameter that trained models were measured to hold. They are no theorems: a "
@@ -138,10 +146,11 @@ def page(family: Family, data: byheart.Dataset) -> Iterator[str]:
     yield f"## For an architecture: {family.words}"
     yield f"`byheart bounds {sizes} --all`"
     yield numbers(family, byheart.bounds(**family.architecture).rows)
-    if (path := TESTS / f"test_{family.name}.py").exists():
+    if family.name in PAPERS:
         yield "## Errata"
         yield "\n".join(
-            f"- [{escaped(x.title)}](../errata.md#{slug(x.title)}) ({x.kind})" for x in errata(path)
+            f"- [{escaped(x.title)}](../errata.md#{slug(x.title)}) ({x.kind})"
+            for x in errata_of(family.name)
         )
 
 

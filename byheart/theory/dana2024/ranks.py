@@ -8,8 +8,9 @@ Assumptions  A1  Sizes are at least 1; contexts are distinct and have the same l
 Guarantee    G1  The limits are proved for all weights, and for any attention pattern, softmax or
                  not, except where stated. They are not always reached: measure the rank.
 Departures   D1  Lemma 2 is false beyond these limits: for S = 1, and for d > N + S - 1 - c if there
-                 are enough heads and contexts. Its proof wants N X(t), of rank S at most, to have a
-                 nonzero determinant, and takes "in no hyperplane" for d more rows instead of one.
+                 are enough heads and contexts. Within them it has no proof: that of appendix A.1
+                 wants N X(t), of rank S - 1 at most, to have a nonzero determinant, which fails for
+                 S <= d, and takes "in no hyperplane" for d more rows instead of one.
              D2  Theorem 1 needs d distinct last tokens: the skip connection has no more rank.
 Notation     N distinct tokens of the contexts, S length, d dimension, d_h head dimension, H heads,
              c components, N_last distinct last tokens.
