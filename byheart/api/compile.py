@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from .summary import Summary, summarise
 SAMPLE = 100  # sequences verified where all of them would take too long
 
 
+@single()
 def compile(
     data: Any,
     method: str | Construction | None = None,
@@ -81,8 +81,7 @@ def compile(
     configure.check_fits(construction, dataset)
     dataset = construction.prepared(dataset)
     prepared, grouped = configure.prepare(construction, dataset, on_conflict)
-    with single() if construction.claim.probabilities else nullcontext():
-        built = construction.build(prepared, grouped, watch)
+    built = construction.build(prepared, grouped, watch)
     seconds = {"build": time.perf_counter() - started}
     recorded = {"on_conflict": on_conflict} if construction.claim.conflicts else {}
     recorded |= {name: getattr(construction, name) for name in construction.options()}

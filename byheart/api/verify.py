@@ -118,7 +118,9 @@ def verify(
         accept: Weaker evidence that is enough: "sampled", "observed". By default only what is
             proved holds.
         checker: Run the independent checker, which shares no code with byheart, instead.
-        rebuild: Also compile the data again, and compare the weights.
+        rebuild: Also compile the data again, and compare the weights: they are the same for the
+            same version of byheart and, where a method computes with floats, the same versions of
+            NumPy and SciPy on the same type of processor, however many cores it has.
         runtime: Run every prediction of a stock checkpoint in another library instead;
             "transformers" loads the folder itself.
         watch: Where progress is reported.
@@ -217,7 +219,11 @@ def verify(
         again = recompiled(model, settled, prove_limit, watch)
         same = weights_hash(again) == weights_hash(model, folder)
         if not same:
-            wrong = "compiling the data again gives other weights"
+            wrong = (
+                "compiling the data again gives other weights; the same are promised for the same "
+                "version of byheart and, where a method computes with floats, for the same "
+                "versions of NumPy and SciPy on the same type of processor"
+            )
             failures = (*verification.failures, wrong)
             verification = replace(verification, evidence=REFUTED, failures=failures)
     change = None

@@ -1,16 +1,35 @@
 """One thread for linear algebra, where a result must not depend on the machine."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+_lock = Lock()
+_limits: list[Any] = []  # what those who are inside have set, to be undone by the last of them
+_inside = 0
 
 
-def single() -> AbstractContextManager:
+@contextmanager
+def single() -> Iterator[None]:
     """A context in which products and solves use one thread.
 
     Several threads add up in another order, so an optimisation may end elsewhere and a search may
     find another size. Small products are also faster with one, by far if the machine is busy.
+    The limit is the process's: it is lifted when the last thread of Python has left.
     """
     import numpy  # noqa: F401  only libraries that are loaded can be limited
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1)
+    global _inside
+    with _lock:
+        _limits.append(threadpool_limits(1))
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            while _limits and not _inside:
+                _limits.pop().restore_original_limits()

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import byheart
 from byheart.constructions.stock import superposed
@@ -146,6 +147,20 @@ def test_superposition_is_proved_too():
         network = dataclasses.replace(model.network, tensors=tensors)
         said = answers(network, sequences)
         assert sum(a != x.answer for a, x in zip(said, model.claim.holders, strict=True)) > 1
+
+
+def test_a_fit_gives_the_same_bytes_on_one_thread_and_on_two(tmp_path):
+    """Products with more threads add up in another order, and descent ends elsewhere."""
+    random = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(30)]
+    rows = [(" ".join(random.choice(words, 6)), f"a{i % 23}") for i in range(200)]
+    data = byheart.load(rows, tokenizer="bpe:400")
+    with threadpool_limits(1):
+        byheart.compile(data, "gpt2", superposed=40).save(tmp_path / "one")
+    with threadpool_limits(2):
+        byheart.compile(data, "gpt2", superposed=40).save(tmp_path / "two")
+    one, two = ({x.name: x.read_bytes() for x in (tmp_path / y).iterdir()} for y in ("one", "two"))
+    assert one == two and len(one) > 7
 
 
 def test_too_few_neurons_in_superposition_are_refused(monkeypatch):
