@@ -305,7 +305,7 @@ def read_data(raw):
     inputs = [[read_token(value) for value in get(item, "input", list)] for item in items]
     counts = [get({"count": 1} | item, "count", most=2**63 - 1) for item in items]
     every = any(type(item["label"]) is list for item in items)
-    labels = [item["label"] if every else [item["label"]] for item in items]
+    labels = [get(item, "label", list) if every else [item["label"]] for item in items]
     numbers, used = [len(own) for own in inputs], [token for own in inputs for token in own]
     fits = sum(counts) < 2**63 and (not every or [len(own) for own in labels] == numbers)
     given = [label for own in labels for label in own]
