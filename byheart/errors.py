@@ -123,3 +123,9 @@ def at_least(least: int, **sizes: int | None) -> None:
             continue
         if not isinstance(size, int) or isinstance(size, bool) or size < least:
             raise OptionError(name, size, f"must be an integer of at least {least}")
+
+
+def check_seed(seed: Any) -> None:
+    """ByheartError if a random seed is not an integer from 0: None would not be the same twice."""
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise OptionError("seed", seed, "must be an integer of at least 0")

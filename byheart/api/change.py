@@ -11,7 +11,6 @@ the data holds something of every text: `edit` keeps it, so that token numbers s
 and says so; `forget` and `edit(rebuild=True)` train it again on the remaining data.
 """
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,14 +26,16 @@ from ..constructions.retrieval import Retrieval
 from ..data.dataset import Dataset
 from ..data.edits import Items
 from ..data.load import write_jsonl
+from ..data.readers.jsonl import decoder
 from ..data.readers.tokenizers import is_trained
+from ..data.values import Fault
 from ..errors import ByheartError
 from ..machine.files import refuse_existing, replacing
 from ..machine.swap import check_place
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import difference, kind_of
 from ..models.model import Model
-from ..models.questions import checked, from_line, lines_of
+from ..models.questions import checked, from_line, lines_of, tokens_of
 from ..models.source import rule_of, settlement, stored, verify_command
 from ..stock.answer import vocabulary
 from ..stock.sources import ending, spelled_by, trained_again
@@ -219,7 +220,7 @@ class Selection:
 
     def tokens(self, question: Question) -> list:
         """The tokens of a question; text is read as `recall` reads it."""
-        return from_line(self.model, question) if isinstance(question, str) else list(question)
+        return checked(self.model, tokens_of(self.model, question))
 
     def find(self, tokens: Sequence) -> list[int] | None:
         """The rows of an item of the data; None if it is none."""
@@ -297,12 +298,14 @@ def _write(task: Task, model: Model, data: Dataset) -> str | None:
 
 def objects(path: str | Path, example: str) -> Iterator[tuple[str, dict]]:
     """The JSON objects of a file, one per line, and where each stands."""
-    lines = lines_of(path, "utf-8-sig")
+    lines, decode = lines_of(path, "utf-8-sig"), decoder().decode
     if not lines:
         raise ByheartError(f"{path} holds no line; write {example}.")
     for place, line in lines:
         try:
-            value = json.loads(line)
+            value = decode(line)
+        except Fault as fault:
+            raise ByheartError(f"{place}: {fault}.") from None
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):

@@ -100,6 +100,8 @@ def edit(
             more = whole_data(task.model, load(more, **task.loading))
         else:
             more = whole_data(task.model, more, {**task.loading, "tokenizer": task.folder})
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in changes):
+        raise ByheartError("`change=...` takes pairs (input, label), such as ('a b', 'c').")
     changed = [(selection.rows(x), selection.tokens(x), label) for x, label in changes]
     removed = [row for x in remove for row in selection.rows(x)]
     if not (changed or removed or more is not None):

@@ -14,7 +14,7 @@ from ..models.kinds import kind_of
 from ..models.locating import reverse
 from ..models.model import Model
 from ..models.placing import placed
-from ..models.questions import from_line
+from ..models.questions import tokens_of
 from .explain import Explanation, explain
 from .reading import model_of, whole_data
 
@@ -72,8 +72,7 @@ def locate(model: Model | str | Path, question: Question, *, watch: Watch = SILE
     if not question:
         raise ByheartError("name the tokens of one question, such as: capital of france.")
     watch.stage("locating")
-    tokens = from_line(model, question) if isinstance(question, str) else list(question)
-    location = model.locate(placed(model, tokens).tokens)
+    location = model.locate(placed(model, tokens_of(model, question)).tokens)
     return Located(location, model.record.method, stage_reads(model, location.read))
 
 

@@ -12,7 +12,7 @@ from ..errors import ByheartError, at_least
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from ..models.placing import placed
-from ..models.questions import from_file, from_line
+from ..models.questions import from_file, tokens_of
 from ..models.recall import Choose, continued, drawing
 from .reading import model_of
 
@@ -82,7 +82,7 @@ def recall(
     if isinstance(questions, Path):
         rows = from_file(model, questions)
     else:
-        rows = [from_line(model, x) if isinstance(x, str) else list(x) for x in questions]
+        rows = [tokens_of(model, x) for x in questions]
     watch.stage("asking")
     return ask(model, rows, steps=steps, trace=trace, choose=choose)
 

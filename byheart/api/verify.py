@@ -18,7 +18,7 @@ from ..claims.verification import (
     Verification,
 )
 from ..data.dataset import Dataset
-from ..errors import ByheartError, OptionError, at_least
+from ..errors import ByheartError, OptionError, at_least, check_seed
 from ..exports.runtimes import RUNTIMES, observe
 from ..machine.watch import SILENT, Watch
 from ..models import source
@@ -147,6 +147,7 @@ def verify(
     if engine not in ENGINES:
         raise OptionError("engine", engine, f"must be one of {', '.join(ENGINES)}")
     at_least(1, sample=sample)
+    check_seed(seed)
     check_prove_limit(prove_limit)
     accepted = checked_accept(accept)
     if runtime is not None and runtime not in RUNTIMES:

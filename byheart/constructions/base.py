@@ -13,7 +13,7 @@ from ..claims.claim import Claim, Distributions, Labels, Words
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets
-from ..errors import OptionError
+from ..errors import OptionError, check_seed
 from ..exact.network import Dyadic, Input, Layer, Network, Parameter, dyadic
 from ..machine.watch import Watch
 
@@ -148,8 +148,7 @@ class Construction(ABC):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise OptionError("seed", self.seed, "must be an integer of at least 0")
+        check_seed(self.seed)
         for name, own in self.options().items():
             value = getattr(self, name)
             if value is None and own.default is None:

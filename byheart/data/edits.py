@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import ByheartError
 from .arrays import Ints, beyond_float, number_rows, offsets
 from .dataset import Dataset
+from .records import pack
 
 BEGINNINGS = 10_000  # as many as readers/corpus.py lists
 
@@ -134,7 +135,7 @@ def _united(one: Iterable, other: Iterable) -> tuple[tuple, list[Ints]]:
 
 def _labels(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) -> set:
     """The labels of the changes, of the type that the data has."""
-    names, wanted = set(), type(data.label_names[0])
+    names, wanted = dict[Any, None](), type(data.label_names[0])
     for _, tokens, label in changes:
         if data.every and (not isinstance(label, list) or len(label) != len(tokens)):
             raise ByheartError(
@@ -145,8 +146,9 @@ def _labels(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) -
                 raise ByheartError(
                     f"the labels of this data are of type {wanted.__name__}, not {name!r}."
                 )
-            names.add(name)
-    return names
+            names[name] = None
+    rows = ((i, ([""], name, 1)) for i, name in enumerate(names, 1))
+    return {*pack(rows, "what is changed", "label")["label_names"]}
 
 
 def _aligned(items: Items, row: int, tokens: Sequence, labels: list) -> list:
@@ -183,6 +185,8 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
         raise ByheartError("of the data and what is added, one has a label for every token.")
     if type(one.label_names[0]) is not type(other.label_names[0]):
         raise ByheartError("of the data and what is added, one has integers as labels.")
+    if sum([*one.counts.tolist(), *other.counts.tolist()]) >= 2**63:
+        raise ByheartError("the counts would add up to 2^63 or more; divide them.")
     tokens: Any
     if one.kind == "string":
         tokens, numbers = _united(one.tokens, other.tokens)

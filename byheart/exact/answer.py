@@ -81,11 +81,13 @@ def numbers(model: ExactModel, tokens: Sequence[Token]) -> list | None:
                 raise ByheartError(f"this model reads words, not {token!r}.")
         places = [model.places.get(token) for token in tokens]  # type: ignore[arg-type]
         return None if None in places else [[place + 1] for place in places]  # type: ignore[operator]
-    rows = [[token] if model.kind == "number" else list(token) for token in tokens]  # type: ignore[arg-type]
+    rows: list[Any] = [[token] if model.kind == "number" else token for token in tokens]
     for row in rows:
-        if len(row) != reads.dimension:
+        if not isinstance(row, list | tuple) or len(row) != reads.dimension:
             raise ByheartError(f"a token must have {reads.dimension} coordinates: {row}.")
-        if not all(isinstance(x, int | float) and abs(x) < math.inf for x in row):
+        if not all(
+            type(x) is not bool and isinstance(x, int | float) and abs(x) < math.inf for x in row
+        ):
             raise ByheartError(f"a token must be made of finite numbers: {row}.")
     return None if not_ids(model.network, _vectors(rows, reads.dimension)).any() else rows
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from ..claims.answer import Answer, Question
 from ..claims.model import ModelData
 from ..data.readers.text import SPACED_RULE
-from ..errors import ByheartError
 from .kinds import kind_of
-from .questions import from_line
+from .questions import tokens_of
 from .source import stored
 
 MARKS = ("\u0120", "\u2581")  # tokenizers write the space before a word as one of these
@@ -38,13 +37,8 @@ class Placed:
 
 def asked(model: ModelData, question: Question) -> Placed:
     """A list of tokens as it is; text as a context, read as `byheart recall` reads a line."""
-    if isinstance(question, str):
-        return placed(model, from_line(model, question))
-    if not isinstance(question, Sequence):
-        raise ByheartError(
-            f"a question is text or a list of tokens, such as ['a', 'b'], not {question!r}."
-        )
-    return Placed(list(question))
+    tokens = tokens_of(model, question)
+    return placed(model, tokens) if isinstance(question, str) else Placed(tokens)
 
 
 def fitting(model: ModelData, tokens: Sequence) -> list:

@@ -6,17 +6,31 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+
+from ..claims.answer import Question
 from ..claims.model import ModelData
 from ..data.columns import cell_tokens, joined, keeps_numbers
 from ..data.readers import text
 from ..data.readers.jsonl import decoder
 from ..data.readers.tokenizers import Tokenizer, opened
+from ..data.records import plain
 from ..data.values import Fault
 from ..errors import ByheartError
 from .source import stored
 
 EXAMPLE = '{"input": ["a", "b"]}'
-LARGEST = 2**63
+
+
+def tokens_of(model: ModelData, question: Question) -> list:
+    """The tokens of a question: of text, as a line; anything else is a list of them."""
+    if isinstance(question, str):
+        return from_line(model, question)
+    if not isinstance(question, Sequence | np.ndarray) or isinstance(question, bytes):
+        raise ByheartError(
+            f"a question is text or a list of tokens, such as ['a', 'b'], not {question!r}."
+        )
+    return list(map(plain, question))
 
 
 def from_words(model: ModelData, words: Sequence[str]) -> list:
@@ -122,13 +136,11 @@ def _fits(kind: str, token: object) -> bool:
         return isinstance(token, str)
     if kind == "vector":
         return isinstance(token, list) and all(_fits("number", x) for x in token)
-    if isinstance(token, bool) or not isinstance(token, int | float):
-        return False
-    return isinstance(token, float) or abs(token) < LARGEST
+    return isinstance(token, int | float) and not isinstance(token, bool)
 
 
 def _short(value: object) -> str:
-    content = json.dumps(value)
+    content = json.dumps(value, default=repr)
     return content if len(content) <= 40 else f"{content[:37]}..."
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..claims.answer import Answer
 from ..claims.model import ModelData
-from ..errors import ByheartError
+from ..errors import ByheartError, check_seed
 from .kinds import kind_of
 from .placing import fitting
 
@@ -22,6 +22,7 @@ def drawing(model: ModelData, seed: int = 0) -> Choose:
         raise ByheartError(
             "`draw=True` needs a model that stores distributions, and this one stores labels."
         )
+    check_seed(seed)
     random, kind = np.random.default_rng(seed), kind_of(model).answer
 
     def drawn(tokens: Sequence) -> Answer:

@@ -74,7 +74,8 @@ def numbers(model: DecoderModel, tokens: Sequence[Token]) -> list[int] | None:
     padding = model.network.shape.padding
     found: list[int | None] = []
     for token in tokens:
-        whole = isinstance(token, int | float) and math.isfinite(token) and token == int(token)
+        finite = isinstance(token, int | float) and abs(token) < math.inf
+        whole = finite and type(token) is not bool and token == int(token)  # type: ignore[arg-type]
         if not (isinstance(token, str) if model.kind == "string" else whole):
             reads = "words" if model.kind == "string" else "integers"
             raise ByheartError(f"this model reads {reads}, not {token!r}.")

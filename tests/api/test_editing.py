@@ -206,6 +206,9 @@ def test_one_layer_changes_few_parameters():
         ({"remove": ["capital of peru", "capital of peru"]}, "is named twice"),
         ({"change": [("capital of peru", "x")], "remove": ["capital of peru"]}, "is named twice"),
         ({"change": [("capital of peru", 3)]}, "the labels of this data are of type str"),
+        ({"change": [("capital of peru", "\ud800")]}, "half a surrogate pair"),
+        ({"change": "capital of peru"}, "takes pairs"),
+        ({"remove": [5]}, "a question is text or a list of tokens"),
         ({"add": [(["capital", "of", "peru"], "x")]}, "is in the data already"),
         ({"add": [([1, 2], "x")]}, "tokens of kind string"),
         ({"add": [(["a"], 1)]}, "integers as labels"),
@@ -215,6 +218,22 @@ def test_one_layer_changes_few_parameters():
 def test_what_cannot_be_edited_is_said(given, message):
     with pytest.raises(byheart.ByheartError, match=message):
         byheart.edit(compiled(), data(), **given)
+
+
+def test_what_no_file_of_data_can_hold_is_refused():
+    rows = [([1], 1, 2**62), ([2], 2)]
+    model = compiled(rows)
+    with pytest.raises(byheart.ByheartError, match="beyond signed 64 bits"):
+        byheart.edit(model, data(rows), change=[([1], 2**63)])
+    with pytest.raises(byheart.ByheartError, match="counts would add up to 2\\^63"):
+        byheart.edit(model, data(rows), add=data([([3], 2, 2**62)]))
+
+
+@pytest.mark.parametrize("item", [[True], [[1]], [[1, [2]]], ["1"]])
+def test_an_item_is_named_by_tokens_of_its_kind(item):
+    rows = [([1], "x"), ([2], "y")]
+    with pytest.raises(byheart.ByheartError, match="this model reads numbers"):
+        byheart.forget(compiled(rows), data(rows), [item])
 
 
 def test_other_data_is_refused():

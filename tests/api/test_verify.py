@@ -62,6 +62,12 @@ def test_a_sample_is_no_proof(model):
     assert {one.correct for one in found} == {1, 2} and all(one.refuted for one in found)
 
 
+@pytest.mark.parametrize("seed", [-1, None, 1.5, True, "1"])
+def test_a_seed_is_an_integer_from_0(seed, model):
+    with pytest.raises(ByheartError, match="seed must be an integer of at least 0"):
+        verify(model, from_rows(ROWS), sample=2, seed=seed)
+
+
 # --- a label for every token, and empty sequences
 
 
@@ -140,9 +146,11 @@ def test_what_no_type_holds_exactly_is_refused_and_not_rounded(large):
     for tokens in ([2**70 + 1], [2**53 + 1, 0.5], [2**2000], [-(10**400)]):
         with pytest.raises(ByheartError, match="a token cannot be read: .*integer"):
             model.recall(tokens)
-    for tokens in ([float("inf")], [float("nan")], [None], ["7"]):
+    for tokens in ([float("inf")], [float("nan")], [None], ["7"], [True]):
         with pytest.raises(ByheartError, match="made of finite numbers"):
             model.recall(tokens)
+    with pytest.raises(ByheartError, match="must have 2 coordinates"):
+        compile(from_rows([([[1, 2]], "x"), ([[2, 1]], "y")])).recall([1])
     batch = batch_of(model.network, [[[2**53 + 1], [2.0]]])
     assert batch.vectors.tolist() == [[2**53 + 1], [2]]
 

@@ -193,6 +193,7 @@ def test_bad_input_is_one_sentence(options, message, run, place, monkeypatch):
         ('{"edit": "remove", "input": ["capital", "of", "peru"], "label": "x"}', "has no label"),
         ('{"edit": "add", "input": ["a"]}', "needs a label"),
         ('{"edit": "remove", "input": [1]}', "reads strings"),
+        ('{"edit": "remove", "input": ["capital"], "input": ["a"]}', "'input' stands twice"),
         ("", "holds no line"),
     ],
 )

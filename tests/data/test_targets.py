@@ -86,8 +86,9 @@ def test_tensors_lie_row_after_row():
     assert all(tensor.flags.c_contiguous for tensor in found.values())
 
 
-@pytest.mark.parametrize("token", [math.inf, -math.inf, math.nan, 1.5, "1"])
+@pytest.mark.parametrize("token", [math.inf, -math.inf, math.nan, 1.5, "1", True])
 def test_a_model_of_integers_reads_nothing_else(token):
     model = byheart.compile(from_rows([([1], 2), ([2], 1)]), method="one-layer")
     with pytest.raises(ByheartError, match="reads integers"):
         model.recall([token])
+    assert model.recall([10**400]) is None
