@@ -53,12 +53,12 @@ def run(benchmark: Benchmark, options: report.Options, write: bool, render: bool
     """Measure, print and record one benchmark; returns the limits that do not hold."""
     module = benchmark.module
     results = report.recorded(benchmark.name) if render else module.measure(options)
-    text = module.markdown(results)
-    print(text)
+    print(module.markdown(results))
     if write and not render:
         report.record(benchmark.name, results)
         if hasattr(module, "publish"):
             module.publish(results)
+    text = report.shown(benchmark.name, module.markdown(results))
     for page in benchmark.pages if write or render else ():
         report.write(report.ROOT / page, benchmark.name, text)
     return module.missed(results) if hasattr(module, "missed") else []

@@ -4,8 +4,11 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Sequence
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
+MEASURED = ROOT / "benchmarks" / "measured.json"  # with which code each record was written
 WORD = re.compile(r"`|[A-Za-z]{3}")
 
 
@@ -53,6 +57,17 @@ class Options:
         finally:
             os.environ.clear()
             os.environ.update(before)
+
+
+@contextmanager
+def cpu_seconds() -> Iterator[None]:
+    """Within it, the seconds that `compile` records are CPU time: others may use the machine."""
+    clock = time.perf_counter
+    time.perf_counter = time.process_time
+    try:
+        yield
+    finally:
+        time.perf_counter = clock
 
 
 def facts(model) -> dict:
@@ -100,6 +115,29 @@ def recorded(name: str) -> Any:
 def record(name: str, results: Any) -> None:
     path = ROOT / "benchmarks" / f"{name}.json"
     path.write_text(json.dumps(results, indent=1) + "\n")
+    states = {**_states(), name: _commit()}
+    MEASURED.write_text(json.dumps(dict(sorted(states.items())), indent=1) + "\n")
+
+
+def shown(name: str, text: str) -> str:
+    """What a page shows of a record: its tables, and the commit that it was measured with."""
+    state = _states().get(name)
+    return text if state is None else f"{text}\n\nMeasured with commit {state}."
+
+
+def _states() -> dict[str, str]:
+    return json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+
+
+def _commit() -> str:
+    """The commit that is checked out, with its date, and whether the code differs from it."""
+
+    def git(*arguments: str) -> str:
+        command = ("git", "-C", str(ROOT), *arguments)
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "byheart", "checker", "benchmarks/*.py")
+    return git("show", "-s", "--format=%h of %cs", "HEAD") + (", changed" if changed else "")
 
 
 def part(page: Path, name: str) -> str | None:

@@ -24,7 +24,7 @@ from byheart.stock.prove import numbered, reads
 from byheart.stock.texts import texts_of
 from byheart.theory.information import ALLENZHU_2024, MORRIS_2025
 
-from .report import Options, machine, of, table
+from .report import Options, cpu_seconds, machine, of, table
 
 FACTS, STORIES, STRANGERS = "facts", "stories", 500
 BRIDGE = "TransformerBridge"  # of TransformerLens, in float32
@@ -75,7 +75,10 @@ def measured(row: dict, source: Path) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         load = facts if row["data"] == FACTS else stories
         dataset = load(source, row["count"], folder)
-        model = byheart.compile(dataset, row["method"], on_conflict="majority", **row["options"])
+        with cpu_seconds():
+            model = byheart.compile(
+                dataset, row["method"], on_conflict="majority", **row["options"]
+            )
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         place = Path(folder) / "model"
         model.save(place)

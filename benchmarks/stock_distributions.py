@@ -82,7 +82,7 @@ def fitted(network: Checkpoint, before: NDArray, out: slice, target: NDArray, st
 
 
 def measured(
-    source: Path, facts_read: int, code: int, ks: tuple[int, ...], steps: int = STEPS
+    source: Path, code: int, facts_read: int, ks: tuple[int, ...], steps: int
 ) -> list[dict]:
     construction = StockGPT2()
     with tempfile.TemporaryDirectory() as folder:
@@ -148,9 +148,9 @@ def proved(network: Checkpoint, known: list[NDArray], target: NDArray) -> NDArra
 
 def measure(options: Options) -> list[dict]:
     source = options.file("counterfact.jsonl")
-    if options.tiny:
-        return measured(source, 3, 32, (1,), steps=5)
-    return [row for code in CODES for row in measured(source, FACTS, code, ANSWERS)]
+    sizes = (3, (1, 2), 5) if options.tiny else (FACTS, ANSWERS, STEPS)
+    parts = (options.apart(measured, source, code, *sizes, threads=1) for code in CODES)
+    return [row for rows in parts for row in rows]
 
 
 def markdown(results: list[dict]) -> str:

@@ -15,7 +15,7 @@ import byheart
 from byheart.errors import AssumptionError
 from byheart.stock.prove import reads
 
-from .report import ROOT, Options, of, table
+from .report import ROOT, Options, cpu_seconds, of, table
 from .stock import facts
 
 SAMPLE = 20
@@ -28,7 +28,8 @@ def measured(source: Path, count: int, neurons: int, sample: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         data = facts(source, count, folder)
         try:
-            model = byheart.compile(data, "gpt2", on_conflict="majority", superposed=neurons)
+            with cpu_seconds():
+                model = byheart.compile(data, "gpt2", on_conflict="majority", superposed=neurons)
         except AssumptionError as error:
             return row | {"refused": str(error)}
         verified, seconds = model.verification, model.record.seconds

@@ -2,11 +2,13 @@
 
 import json
 import re
+import time
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import report
-from benchmarks.__main__ import TABLE, main
+from benchmarks.__main__ import TABLE, Benchmark, main, run
 
 MARKS = re.compile(r"<!-- (\w+):begin -->")
 FACTS = (("The mother tongue of Anna is", "French"), ("The capital of Peru is", "Lima"),
@@ -43,6 +45,7 @@ def test_it_runs_with_tiny_sizes(benchmark, options):
 @pytest.mark.parametrize("benchmark", TABLE, ids=lambda benchmark: benchmark.name)
 def test_pages_show_what_the_record_says(benchmark):
     text = benchmark.module.markdown(report.recorded(benchmark.name))
+    text = report.shown(benchmark.name, text)
     for page in benchmark.pages:
         shown = report.part(report.ROOT / page, benchmark.name)
         advice = f"run python -m benchmarks {benchmark.name} --render"
@@ -60,7 +63,8 @@ def test_every_module_and_record_is_in_the_table():
     folder, names = report.ROOT / "benchmarks", {one.name for one in TABLE}
     shared = {"__init__", "__main__", "report", "training_cells"}
     assert {path.stem for path in folder.glob("*.py")} - shared == names
-    assert {path.stem for path in folder.glob("*.json")} == names
+    assert {path.stem for path in folder.glob("*.json")} - {report.MEASURED.stem} == names
+    assert json.loads(report.MEASURED.read_text()).keys() <= names
 
 
 def test_the_list_names_pages_and_minutes(capsys):
@@ -93,3 +97,39 @@ def test_only_the_part_between_the_marks_is_replaced(tmp_path):
     report.write(page, "y", "nothing")
     assert page.read_text() == "a\n<!-- x:begin -->\nnew\n<!-- x:end -->\nb\n"
     assert report.part(page, "x") == "new" and report.part(page, "y") is None
+
+
+def test_what_is_written_says_with_which_commit(tmp_path, monkeypatch, capsys):
+    """Record, table and commit are written together, and --render repeats them."""
+    (tmp_path / "benchmarks").mkdir()
+    page = tmp_path / "page.md"
+    page.write_text("<!-- one:begin -->\nold\n<!-- one:end -->\n")
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    monkeypatch.setattr(report, "MEASURED", tmp_path / "benchmarks" / "measured.json")
+    monkeypatch.setattr(report, "_commit", lambda: "1a2b3c4 of 2026-01-02")
+    module = SimpleNamespace(
+        measure=lambda options: {"n": 3},
+        markdown=lambda results: f"n is {results['n']}",
+        missed=lambda results: ["too few"],
+    )
+    monkeypatch.setattr(Benchmark, "module", module)
+    one = Benchmark("one", ("page.md",), 1, "a number")
+    assert run(one, report.Options(), write=False, render=False) == ["too few"]
+    assert report.part(page, "one") == "old" and capsys.readouterr().out == "n is 3\n"
+    run(one, report.Options(), write=True, render=False)
+    assert report.part(page, "one") == "n is 3\n\nMeasured with commit 1a2b3c4 of 2026-01-02."
+    report.write(page, "one", "changed by hand")
+    run(one, report.Options(), write=False, render=True)
+    assert report.part(page, "one").endswith("1a2b3c4 of 2026-01-02.")
+
+
+@pytest.mark.skipif(not (report.ROOT / ".git").exists(), reason="this is no checkout")
+def test_a_commit_is_named_with_its_date():
+    assert re.fullmatch(r"[0-9a-f]{7,} of \d{4}-\d\d-\d\d(, changed)?", report._commit())
+
+
+def test_seconds_of_compile_can_be_those_of_the_processor():
+    started = time.process_time()
+    with report.cpu_seconds():
+        assert time.perf_counter() - started < 1 and time.perf_counter is time.process_time
+    assert time.perf_counter is not time.process_time
