@@ -4,7 +4,7 @@ from . import dana, kajitsuka, madden, morris
 from .figure import Figure
 
 FIGURES: tuple[Figure, ...] = (
-    madden.MADDEN_1,
+    *madden.MADDEN,
     *dana.DANA,
     *kajitsuka.KAJITSUKA,
     morris.MORRIS_CAPACITY,

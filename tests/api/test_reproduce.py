@@ -270,7 +270,7 @@ def test_a_figure_is_really_trained(tmp_path, monkeypatch):
     [
         ([], "name figures or give --all, not both; there are: madden-1,"),
         (["madden-1", "--all"], "name figures or give --all"),
-        (["madden-2"], "there is no figure 'madden-2'; there are: madden-1,"),
+        (["madden-3"], "there is no figure 'madden-3'; there are: madden-1,"),
         (["madden-1", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
         (["--all", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
         (["madden-1", "--data", "x.txt"], "data is only for training: add --train or --quick"),

@@ -13,20 +13,17 @@ from byheart.architectures import architecture
 from byheart.data.load import load
 from byheart.errors import ByheartError
 from byheart.figures.figure import Settings, censored, gap, picture, spread
-from byheart.figures.madden import (
+from byheart.figures.madden import MADDEN_1, MADDEN_2, feed_forward
+from byheart.figures.madden.cells import (
     CRITERION,
-    MADDEN_1,
     _short,
     cells,
-    fast,
-    paper,
     place,
     predictions,
     published,
-    repeated,
-    smallest,
     steps,
 )
+from byheart.figures.madden.whole import fast, paper, repeated, smallest
 from byheart.figures.published import column, read
 from byheart.lab.problem import next_token
 from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
@@ -55,8 +52,9 @@ def few(**more):
 # --- the authors' numbers
 
 
-def test_published_parameters_are_those_of_the_architecture():
-    for each in read("madden-smallest"):
+@pytest.mark.parametrize("figure", ("madden", "madden-2"))
+def test_published_parameters_are_those_of_the_architecture(figure):
+    for each in read(f"{figure}-smallest"):
         sizes = {"vocabulary": each["vocabulary"], "neurons": each["neurons"]}
         assert (
             architecture("madden2024", {**sizes, "attention_biases": True}).parameters
@@ -64,8 +62,9 @@ def test_published_parameters_are_those_of_the_architecture():
         )
 
 
-def test_published_tables_agree():
-    heat, line = read("madden-heat-map"), read("madden-smallest")
+@pytest.mark.parametrize("figure", ("madden", "madden-2"))
+def test_published_tables_agree(figure):
+    heat, line = read(f"{figure}-heat-map"), read(f"{figure}-smallest")
     assert len(heat) == 80 and len(line) == 10
     assert {(x["stories"], x["contexts"], x["vocabulary"]) for x in heat} == {
         (x["stories"], x["contexts"], x["vocabulary"]) for x in line
@@ -80,13 +79,22 @@ def test_published_accuracies_are_complete():
     found = read("dana")
     counts = {name: sum(x["experiment"] == name for x in found) for name in {
         x["experiment"] for x in found}}  # fmt: skip
+    later = {"heads": 2 * 18, "head-dimension": 11 + 10, "mlp": 2 * 18}
     assert counts == {
-        "heads": 77, "head-dimension": 10, "dimension": 11, "attention": 21, "mlp": 21, "plane": 6,
+        "heads": 77 + later["heads"], "head-dimension": 10 + later["head-dimension"],
+        "dimension": 11, "attention": 21, "mlp": 21 + later["mlp"], "plane": 6,
     }  # fmt: skip
     assert all(0 < x["accuracy"] <= 1 for x in found)
-    for d in (7, 10, 13):
-        mlp = [x for x in found if x["experiment"] == "mlp" and x["dimension"] == d]
-        assert [x["width"] for x in mlp] == [2 * d * (H - 1) for H in range(1, 32, 5)]
+    mlp = [x for x in found if x["experiment"] == "mlp"]
+    for layers, vocabulary, sizes, heads in (
+        (1, 70, (7, 10, 13), range(1, 32, 5)),
+        (1, 200, (40, 50, 60), range(1, 12, 2)),
+        (3, 70, (7, 10, 13), range(1, 22, 4)),
+    ):
+        for d in sizes:
+            some = [x for x in mlp if (x["layers"], x["vocabulary"]) == (layers, vocabulary)]
+            widths = [x["width"] for x in some if x["dimension"] == d]
+            assert widths == [2 * d * (H - 1) for H in heads]
 
 
 # --- what is trained
@@ -155,7 +163,7 @@ def test_cells_and_the_smallest():
     assert all(each.censored == 0 for each in found.values())
     assert list(fast(few())) == [(100, 8), (100, 16), (100, 32), (200, 8), (200, 16), (200, 32)]
     assert set(paper(few())) == {(100, 16), (200, 16), (200, 32)}
-    assert censored(few()) == 4 and steps(few()) == sum(
+    assert censored(few()) == 4 and steps(few()["fast"]) == sum(
         each["planned"] for each in few()["fast"][0]["attempts"]
     )
 
@@ -324,3 +332,79 @@ def test_figures_are_imported_without_what_trains_or_draws():
     heavy = {"torch", "matplotlib", "optuna", "datasets"}
     program = f"import sys, byheart.figures; sys.exit(bool({heavy!r} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", program], cwd=HERE.parents[1]).returncode == 0
+
+
+# --- only the feed-forward part is trained
+
+
+def second(**more):
+    """A search by two seeds on two sizes of data, one seed without success on the larger one."""
+    rows = [row(100, 16, 9.0), row(100, 24, 0.5), row(100, 16, 0.5, seed=1)]
+    rows += [row(200, 24, 9.0), row(200, 40, 0.5), row(200, 128, 9.0, seed=1)]
+    return {"search": rows, "fast": [row(100, 16, 9.0), row(100, 32, 0.1)], **more}
+
+
+def test_all_that_is_not_trained_is_frozen_and_counted(tmp_path):
+    path = tmp_path / "stories.txt"
+    path.write_text("\n".join(stories(1000)))
+    found = {part.label: part.sweep for part in MADDEN_2.parts(Settings(data=path))}
+    assert tuple(found) == MADDEN_2.labels and found["search"].find
+    assert [each.seeds for each in found.values()] == [3, 1, 1]
+    assert found["fast"].searched == ("neurons", (4, 8, 16, 32, 64, 128, 256, 512))
+    sizes = {"vocabulary": 182, "neurons": 32, "attention_biases": True}
+    tensors = architecture("madden2024", sizes).tensors
+    for sweep in found.values():
+        learnt = {name: x for name, x in tensors.items() if name not in sweep.protocol.frozen}
+        assert set(sweep.protocol.frozen) < set(tensors)
+        assert set(learnt) == {f"{x}.{y}" for x in ("hidden", "output") for y in ("weight", "bias")}
+        assert sum(np.prod(x) for x in learnt.values()) == feed_forward.trained(32, 182)
+    quick = MADDEN_2.parts(Settings(quick=True, data=path))
+    assert [len(part.sweep.trials()) for part in quick] == [8]
+
+
+def test_frozen_tensors_keep_their_start():
+    from byheart.lab import train
+    from byheart.lab.learners import learner
+    from byheart.lab.protocol import Attempt, Protocol
+    from byheart.lab.trial import Trial
+
+    problem = next_token(predictions(stories(3), 3))
+    how = Protocol("fast", (Attempt("adam", 0.01, 3),), frozen=feed_forward.FROZEN)
+    data = {"sequences": 27, "sha256": ""}
+    trial = Trial("madden2024", {"dimension": 16, "neurons": 4}, data, how, CRITERION, 0)
+    _, after = train.train(trial, problem)
+    seed = trial.random_seed("start", 0)
+    before = learner(trial.architecture_for(problem), problem, seed, 1.0)
+    moved = {name for name, x in after.named().items() if (x != before.named()[name]).any()}
+    assert moved == {"hidden.weight", "hidden.bias", "output.weight", "output.bias"}
+
+
+def test_any_distributions_need_as_many_trained_parameters_as_lemma_1_says():
+    for n, w in ((377, 182), (2637, 690)):
+        m = feed_forward.needed(n, w)
+        assert feed_forward.trained(m, w) >= n * (w - 1) > feed_forward.trained(m - 1, w)
+        assert m < n, "Theorem 5: n neurons are enough"
+
+
+def test_the_smallest_are_told_by_seed():
+    first, other = MADDEN_2.table(second()).rows
+    assert first[:4] == ("100", "300", "16, 24", f"{16 * 17 + 150 * 17:,}")
+    assert first[4].endswith(" to 300") and first[5:] == ("377", "32")
+    assert other[2] == "40, not reached" and other[5:] == ("699", "64")
+    said = MADDEN_2.finding(second(paper=[row(100, 32, 5.0, name="paper")]))
+    assert "is 16 for the 300 contexts of 100 stories and 40 for the 600 contexts" in said
+    assert "m = 32 ends 5 nats above the entropy (published 6.32)" in said
+    assert MADDEN_2.finding({}) == ""
+    found = {fit.name: fit for fit in MADDEN_2.fits(second())}
+    assert found["neurons, ours, linear"].coefficients == pytest.approx((-8, 0.08))
+
+
+def test_a_picture_of_the_second_experiment():
+    pytest.importorskip("matplotlib")
+    for rows in ({}, second(), {"fast": second()["fast"]}):
+        found = picture(MADDEN_2, rows)
+        found.canvas.draw()
+        assert len(found.axes) == 4 and len(found.axes[1].texts) == 80
+    lost = {"search": [row(100, 16, 0.5), row(200, 16, 9.0), row(200, 24, 9.0)]}
+    mark = lines(picture(MADDEN_2, lost).axes[-1])["not reached by any m tried"]
+    assert (list(mark.get_xdata()), list(mark.get_ydata())) == ([600], [24])

@@ -4,49 +4,43 @@ A fine grid is trained with our protocol, and some cells with the authors' own. 
 maps of the gap to the entropy, the smallest models, and both protocols side by side.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..data.dataset import Dataset
-from ..data.load import from_rows
-from ..data.readers.text import tokenize
-from ..errors import ByheartError
-from ..lab.protocol import protocol
-from ..lab.sweeps import results
-from ..lab.sweeps.results import Smallest
-from ..lab.sweeps.sweep import SEQUENCES
-from ..lab.trial import Criterion, Row
-from ..pictures import GREEN, INK, PALE
-from ..theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
-from . import data, plotting
-from .figure import Part, RowsByLabel, Settings, Table, described, gap, make_part
-from .fits import Fit, curve, polynomial
-from .plotting import Axes, Picture
-from .published import column, read
+from ...lab.protocol import protocol
+from ...lab.sweeps.results import Smallest
+from ...lab.sweeps.sweep import SEQUENCES
+from ...pictures import GREEN, INK
+from ...theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
+from .. import data, plotting
+from ..figure import Part, RowsByLabel, Settings, Table, described, make_part
+from ..fits import Fit, curve, polynomial
+from ..plotting import Axes, Picture
+from ..published import column, read
+from .cells import (
+    BELOW,
+    CRITERION,
+    FAST,
+    PAPERS,
+    PREDICTED,
+    SCALE,
+    Cell,
+    Place,
+    cells,
+    draw_gaps,
+    place,
+    predictions,
+    published,
+    smallest_by_stories,
+)
 
-if TYPE_CHECKING:
-    from matplotlib.image import AxesImage
-
-LENGTH = 10  # words used of each story; all except the first are predicted
-PREDICTED = LENGTH - 1  # rows of the dataset per story
 STORIES = tuple(range(100, 1001, 100))
 NEURONS = (4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 128, 256, 512)
 PAPER = {100: (8, 16, 32), 200: (32,), 300: (16, 32), 400: (16,)}  # neurons by stories
 SEEDS = 3  # of ours in the cells that both protocols are run on
 QUICK_STORIES, QUICK_NEURONS = (100, 200), (8, 16, 32, 64)
-CRITERION = Criterion("gap", 0.01)
-FAST, PAPERS = "fast", "paper"
 LABELS = (FAST, *(f"{how}-{n}" for how in (FAST, PAPERS) for n in PAPER))
-DARK = 20.0  # nats: above this the colour is so dark that letters are white
-SCALE = (1e-3, 1e4)  # nats
-BELOW = (0.5, -0.24)  # where a legend stands, in fractions of the axes
-
-Place = tuple[int, int]  # stories and neurons
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -66,57 +60,6 @@ def parts(settings: Settings) -> list[Part]:
         how = protocol("madden2024", name), CRITERION, settings.repeats(seeds)
         parts.append(make_part(label, dataset, "madden2024", {"dimension": 16}, axes, *how))
     return parts
-
-
-def predictions(texts: list[str], count: int) -> Dataset:
-    """Each word with the words before it, in the first stories that have at least ten words.
-
-    The words are those of NLTK's wordpunct_tokenize, which the authors use: the same pattern.
-    """
-    cut = tokenize("wordpunct")
-    long = (words[:LENGTH] for words in map(cut, texts) if len(words) >= LENGTH)
-    kept = list(islice(long, count))
-    if len(kept) < count:
-        raise ByheartError(
-            f"the figure needs {count:,} stories of {LENGTH} words or more, but the data has only "
-            f"{len(kept):,}."
-        )
-    return from_rows((words[:t], words[t]) for words in kept for t in range(1, LENGTH))
-
-
-@dataclass(frozen=True)
-class Cell:
-    """The rows of one number of stories and one number of neurons, one row per seed."""
-
-    rows: tuple[Row, ...]
-
-    @property
-    def gaps(self) -> list[float]:
-        """In nats, of all seeds that did not diverge."""
-        return [each for each in map(gap, self.rows) if each is not None]
-
-    @property
-    def gap(self) -> float | None:
-        """The smallest over seeds; None if all trainings diverged."""
-        return min(self.gaps, default=None)
-
-    @property
-    def reached(self) -> bool:
-        """Whether a seed came within 1 % of the entropy."""
-        return any(row["reached"] for row in self.rows)
-
-
-def place(row: Row) -> Place:
-    """Stories and neurons of a trial."""
-    trial = row["trial"]
-    return trial["data"][SEQUENCES] // PREDICTED, trial["sizes"]["neurons"]
-
-
-def cells(rows: Iterable[Row]) -> dict[Place, Cell]:
-    groups: dict[Place, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[place(row)].append(row)
-    return {at: Cell(tuple(groups[at])) for at in sorted(groups)}
 
 
 def fast(rows: RowsByLabel) -> dict[Place, Cell]:
@@ -147,22 +90,9 @@ def _beside_the_grid(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:
     )
 
 
-def published() -> dict[Place, float]:
-    return {
-        (int(row["stories"]), int(row["neurons"])): float(row["gap"])
-        for row in read("madden-heat-map")
-    }
-
-
 def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
     """The smallest model of our protocol that memorises, by the number of stories."""
-    return results.smallest(rows.get(FAST, ()), lambda row: place(row)[0])
-
-
-def steps(rows: RowsByLabel) -> int:
-    """The most steps that our protocol gave a trial, over all its attempts."""
-    planned = (sum(each["planned"] for each in row["attempts"]) for row in rows.get(FAST, ()))
-    return max(planned, default=0)
+    return smallest_by_stories(rows.get(FAST, ()))
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
@@ -190,90 +120,12 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
     """Heat maps above, lines below."""
     halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
     top, bottom = halves
-    left, right = top.subplots(1, 2, width_ratios=(14, 8.4))
-    if grid := fast(rows):  # the smallest that memorises in a frame, triangles where none does
-        gaps = {at: cell.gap for at, cell in grid.items()}
-        counts = {stories: cell.rows[0]["contexts"] for (stories, _), cell in grid.items()}
-        memorise = [place(each.best) for each in smallest(rows).values() if each.best]
-        _draw_heat_map(left, gaps, counts, memorise, "Ours: gap to the entropy")
-        order, columns = _grid(grid)
-        for (stories, neurons), cell in grid.items():
-            if not cell.reached:
-                x, y = columns.index(neurons) + 0.34, order.index(stories) - 0.3
-                left.plot(x, y, "^", color=_ink(cell.gap), markersize=2.6)
-        left.set_xlabel(f"neurons m   (▲ 1 % not reached in {steps(rows):,} steps)", color=INK)
-    table = read("madden-smallest")
-    contexts = {int(row["stories"]): int(row["contexts"]) for row in table}
-    framed = [(int(row["stories"]), int(row["neurons"])) for row in table]
-    image = _draw_heat_map(right, published(), contexts, framed, "Published")
-    right.set_ylabel("")
-    bar = top.colorbar(image, ax=[left, right], pad=0.01, aspect=30)
-    bar.set_label("loss minus entropy, nats", color=INK, size=9)
-    bar.ax.tick_params(colors=PALE, labelsize=8)
+    draw_gaps(top, rows.get(FAST, ()), "madden")
     both = compared(rows)
     lines = bottom.subplots(1, 2 if both else 1, width_ratios=(14, 8.4)[: 1 + bool(both)])
     _draw_smallest(np.ravel(lines)[0], rows)
     if both:
         _draw_protocols(lines[1], rows, both)
-
-
-def _draw_heat_map(
-    axes: Axes,
-    gaps: Mapping[Place, float | None],
-    contexts: Mapping[int, int],
-    framed: Iterable[Place],
-    title: str,
-) -> "AxesImage":
-    """The gap of each cell, as a colour and a number; a column for each number of neurons."""
-    from matplotlib.colors import LogNorm
-    from matplotlib.patches import Rectangle
-
-    rows, columns = _grid(gaps)
-    table = np.full((len(rows), len(columns)), np.nan)
-    for (stories, neurons), nats in gaps.items():
-        y, x = rows.index(stories), columns.index(neurons)
-        table[y, x] = np.nan if nats is None else max(nats, SCALE[0])
-        centred: dict[str, Any] = {"ha": "center", "va": "center", "in_layout": False}
-        axes.text(x, y, _short(nats), size=6, color=_ink(nats), **centred)
-    image = axes.imshow(table, cmap="Blues", norm=LogNorm(*SCALE), aspect="auto")
-    plotting.finish(axes, "", "neurons m", "contexts n")
-    axes.set_title(title, loc="left", size=11, weight="bold", color=INK)
-    axes.grid(False)
-    axes.set_xticks(range(len(columns)), [str(m) for m in columns], size=7.5)
-    axes.set_yticks(range(len(rows)), [f"{contexts[n]:,}" for n in rows], size=8)
-    look: dict[str, Any] = {"fill": False, "color": plotting.PUBLISHED, "linewidth": 1.6}
-    for stories, neurons in framed:
-        corner = (columns.index(neurons) - 0.5, rows.index(stories) - 0.5)
-        axes.add_patch(Rectangle(corner, 1, 1, zorder=5, **look))
-    return image
-
-
-def _grid(places: Iterable[Place]) -> tuple[list[int], list[int]]:
-    """The stories from many to few, as in the paper, and the neurons."""
-    stories, neurons = map(set, zip(*places, strict=True))
-    return sorted(stories, reverse=True), sorted(neurons)
-
-
-def _ink(gap: float | None) -> str:
-    """The colour of letters in a cell."""
-    return "white" if gap is not None and gap > DARK else INK
-
-
-def _short(gap: float | None) -> str:
-    """A number of at most four characters.
-
-    >>> [_short(x) for x in (7609.0, 62.82, 5.35, 0.0388, 0.0001, None)]
-    ['7.6k', '63', '5.3', '.04', '<.01', '-']
-    """
-    if gap is None:
-        return "-"
-    if gap >= 1000:
-        return f"{gap / 1000:.{1 if gap < 9950 else 0}f}k"
-    if gap >= 10:
-        return f"{gap:.0f}"
-    if gap >= 1:
-        return f"{gap:.1f}"
-    return f"{gap:.2f}".lstrip("0") if gap >= 0.005 else "<.01"
 
 
 def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:

@@ -1,0 +1,187 @@
+"""The second experiment of madden2024's repository: only the feed-forward part is trained.
+
+Embeddings and attention keep their random start, as in the algorithm after Theorem 5: m neurons
+then store any distributions of m contexts. Trained is hidden and output layer, m (d + 1) +
+omega (m + 1) parameters. The authors' grid is trained once, and the smallest m is searched among
+finer ones, seed by seed.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...lab.protocol import protocol
+from ...lab.sweeps.results import Smallest
+from ...lab.sweeps.sweep import SEQUENCES
+from ...theory.madden2024.capacity import lemma_1_parameters
+from .. import data, plotting
+from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, seeds
+from ..fits import Fit, curve, polynomial
+from ..plotting import Axes, Picture
+from ..published import column, read
+from .cells import (
+    CRITERION,
+    FAST,
+    PAPERS,
+    PREDICTED,
+    cells,
+    draw_gaps,
+    place,
+    predictions,
+    published,
+    smallest_by_stories,
+)
+
+DIMENSION = 16
+NEURONS = tuple(4 << k for k in range(8))  # the authors'
+FINE = (12, 16, 24, 40, 64, 96, 128)
+STORIES = (100, 200, 400, 700, 1000)
+SEARCH, SEEDS = "search", 3
+ORIENTATION = (100, 32)  # stories and neurons that the authors' protocol is run on
+FROZEN = (
+    "embedding.weight",
+    *(f"attention.{x}.{y}" for x in ("query", "key", "value", "out") for y in ("weight", "bias")),
+)
+
+
+def parts(settings: Settings) -> list[Part]:
+    """The authors' grid, the search for the smallest m, and one cell by the authors' protocol."""
+    stories = (100, 200) if settings.quick else STORIES
+    dataset = predictions(data.stories(settings.data), max(stories))
+    wanted: list[tuple[str, str, tuple[int, ...], tuple[int, ...], int]] = [
+        (SEARCH, FAST, stories, FINE, SEEDS),
+        (FAST, FAST, stories, NEURONS, 1),
+        (PAPERS, PAPERS, ORIENTATION[:1], ORIENTATION[1:], 1),
+    ]
+    if settings.quick:
+        wanted = [(FAST, FAST, stories, (8, 16, 32, 64), 1)]
+    parts = []
+    for label, name, counts, neurons, repeats in wanted:
+        axes = ((SEQUENCES, tuple(n * PREDICTED for n in counts)), ("neurons", neurons))
+        how = replace(protocol("madden2024", name), frozen=FROZEN)
+        rest = (how, CRITERION, settings.repeats(repeats), label == SEARCH)
+        sizes = {"dimension": DIMENSION}
+        parts.append(make_part(label, dataset, "madden2024", sizes, axes, *rest))
+    return parts
+
+
+def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
+    """By the number of stories; from the grid if nothing was searched."""
+    return smallest_by_stories(rows.get(SEARCH) or rows.get(FAST, ()))
+
+
+def neurons(each: Smallest) -> list[int]:
+    """The smallest m of every seed that found one."""
+    return sorted(place(row)[1] for row in each.reached)
+
+
+def trained(m: int, vocabulary: int) -> int:
+    """The parameters of the hidden and the output layer."""
+    return m * (DIMENSION + 1) + vocabulary * (m + 1)
+
+
+def needed(contexts: int, vocabulary: int) -> int:
+    """The least m with as many trained parameters as Lemma 1 needs for any distributions."""
+    missing = lemma_1_parameters(contexts, vocabulary) - trained(0, vocabulary)
+    return -(-missing // (trained(1, vocabulary) - trained(0, vocabulary)))
+
+
+def fits(rows: RowsByLabel) -> list[Fit]:
+    """Lines through the smallest m over contexts, ours (any seed counts) and the authors'."""
+    best = [row for each in smallest(rows).values() if (row := each.best)]
+    table = read("madden-2-smallest")
+    ours = [row["contexts"] for row in best], [place(row)[1] for row in best]
+    theirs = column(table, "contexts"), column(table, "neurons")
+    return [
+        polynomial(f"neurons, {whose}", n, m, 1)
+        for whose, (n, m) in (("ours", ours), ("published", theirs))
+        if len(set(n)) > 1
+    ]
+
+
+def draw(rows: RowsByLabel, picture: Picture) -> None:
+    """Heat maps above, the smallest m below."""
+    halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
+    draw_gaps(halves[0], rows.get(FAST, ()), "madden-2")
+    _draw_smallest(halves[1].subplots(), rows)
+
+
+def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
+    """The smallest m over contexts, with the bounds for any distributions of as many."""
+    table, found = read("madden-2-smallest"), smallest(rows)
+    axes.set_yscale("log")
+    n, m = column(table, "contexts"), column(table, "neurons")
+    plotting.published(axes, n, m, "published, powers of two, one training each")
+    reached = {
+        each.rows[0]["contexts"]: (min(sizes), min(sizes), max(sizes))
+        for each in found.values()
+        if (sizes := neurons(each))
+    }
+    if reached:
+        repeats = seeds([row for each in found.values() for row in each.rows])
+        plotting.ours(axes, reached, f"ours, least of {repeats}; bars to the largest")
+    if out := [each.largest for each in found.values() if not each.reached]:
+        tried = [row["contexts"] for row in out], [place(row)[1] for row in out]
+        plotting.not_reached(axes, *tried, "not reached by any m tried")
+    span = np.linspace(min(n), max(n), 50)
+    for fit in fits(rows):
+        law = f"{fit.coefficients[1]:.4f} n + {fit.coefficients[0]:.1f}"
+        colour = plotting.OURS if "ours" in fit.name else plotting.PUBLISHED
+        plotting.fitted(axes, span, curve(fit, span), law.replace("+ -", "- "), colour)
+    least = [needed(int(row["contexts"]), int(row["vocabulary"])) for row in table]
+    plotting.bound(axes, n, n, "Theorem 5: m = n store any distributions of n contexts")
+    plotting.bound(axes, n, least, "Lemma 1: fewer fail for some distributions", 3, above=False)
+    plotting.finish(axes, "Smallest feed-forward part that memorises", "contexts n", "neurons m")
+    plotting.legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
+
+
+def table(rows: RowsByLabel) -> Table:
+    """By stories: contexts and smallest m, ours and published, and what the bounds say for ours."""
+    theirs = {int(row["stories"]): row for row in read("madden-2-smallest")}
+    lines = []
+    for stories, each in smallest(rows).items():
+        row, known = each.rows[0], theirs[stories]
+        contexts, words = row["contexts"], row["vocabulary"]
+        by_seed = neurons(each)
+        least = f"{trained(by_seed[0], words):,}" if by_seed else ""
+        listed = ", ".join(map(str, by_seed + ["not reached"] * each.censored))
+        bounds = f"{needed(contexts, words):,} to {contexts:,}"
+        published = f"{known['contexts']:,}", str(known["neurons"])
+        lines.append((str(stories), f"{contexts:,}", listed, least, bounds, *published))
+    ours = ("stories", "contexts", "least m by seed", "trained parameters")
+    return Table((*ours, "m for any distributions", "published: contexts", "m"), tuple(lines))
+
+
+def finding(rows: RowsByLabel) -> str:
+    """The least m beside the contexts, for the fewest and the most stories."""
+    found = {stories: each for stories, each in smallest(rows).items() if each.best}
+    if not found:
+        return ""
+    said = []
+    for stories in sorted({min(found), max(found)}):
+        best = found[stories].best
+        assert best is not None
+        said.append(
+            f"{place(best)[1]} for the {best['contexts']:,} contexts of {stories:,} stories"
+        )
+    theirs = [int(m) for m in column(read("madden-2-smallest"), "neurons")]
+    return (
+        f"With random embeddings and attention that are not trained, the least m within 1 % of "
+        f"the entropy is {' and '.join(said)}; published: {min(theirs)} to {max(theirs)}. For any "
+        f"distributions it takes about as many neurons as contexts.{by_their_protocol(rows)}"
+    )
+
+
+def by_their_protocol(rows: RowsByLabel) -> str:
+    """How the cells of the authors' protocol ended, beside the published ones."""
+    known = published("madden-2")
+    ends = [
+        f"m = {at[1]} ends {cell.gap:.3g} nats above the entropy (published {known[at]:.3g})"
+        for at, cell in cells(rows.get(PAPERS, ())).items()
+        if cell.gap is not None
+    ]
+    return f" By the authors' protocol here, of 100 stories, {' and '.join(ends)}." if ends else ""
+
+
+MADDEN_2 = described("madden-2", (SEARCH, FAST, PAPERS), parts, draw, table, finding, fits)
