@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,7 @@ from ..errors import ByheartError
 
 Floats = NDArray[np.float64]
 ORDERS = {1: "linear", 2: "quadratic", 3: "cubic"}
+EXPONENTS = [k / 100 for k in range(5, 401)]  # that a power law may have
 
 
 @dataclass(frozen=True)
@@ -90,3 +92,28 @@ def curve(fit: Fit, x: ArrayLike) -> Floats:
 def power(letter: str, k: int) -> str:
     """letter^k as a reader would write it."""
     return ("1", letter)[k] if k < 2 else f"{letter}^{k}"
+
+
+class Power(NamedTuple):
+    """a + b x^p: the fit, whose last term has the exponent p, and the standard error of p."""
+
+    fit: Fit
+    exponent: float
+    error: float
+
+
+def power_law(name: str, x: ArrayLike, y: ArrayLike, letter: str) -> Power | None:
+    """The best of a + b x^p over p; None unless it lies within EXPONENTS and has an error.
+
+    The error is that of p in the fit that is linear around the best p: dy/dp = b x^p ln x.
+    """
+    xs = np.asarray(x, float)
+    if xs.size < 4:
+        return None
+    best = min(EXPONENTS, key=lambda p: affine("", "", xs**p, y).residual)
+    if best in (EXPONENTS[0], EXPONENTS[-1]):
+        return None
+    fit = affine(f"{name}, power", f"{letter}^{best:.2f}", xs**best, y)
+    columns = {"1": 1, "b": xs**best, "p": fit.coefficients[1] * xs**best * np.log(xs)}
+    errors = least_squares(name, columns, y).errors
+    return None if errors is None else Power(fit, best, errors[2])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
-from byheart.figures.fits import curve, least_squares, polynomial
+from byheart.figures.fits import curve, least_squares, polynomial, power_law
 
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 3))
 SEEDS = st.integers(0, 2**32 - 1)
@@ -81,3 +81,26 @@ def test_a_cubic_law():
     cubes = np.array([4, 7, 10, 13]) ** 3
     cubic = least_squares("slopes", {"d^3": cubes}, 2e-5 * cubes)
     assert cubic.terms == ("d^3",) and cubic.coefficients == pytest.approx((2e-5,))
+
+
+@given(st.integers(30, 300), st.floats(0.1, 5), st.floats(-3, 3))
+def test_a_power_is_recovered(hundredths, b, a):
+    x = np.array([1, 2, 3, 5, 8, 12, 20])
+    found = power_law("ours", x, a + b * x ** (hundredths / 100), "d")
+    assert found.exponent == hundredths / 100 and found.error < 1e-6
+    assert found.fit.coefficients == pytest.approx((a, b), abs=1e-6)
+    assert found.fit.terms == ("1", f"d^{hundredths / 100:.2f}")
+
+
+def test_the_error_of_a_power_is_its_scatter():
+    """Over many samples with noise, powers scatter as much as their standard errors say."""
+    random, x = np.random.default_rng(0), np.arange(1, 16)
+    found = [power_law("", x, x**1.5 + random.normal(0, 0.5, 15), "d") for _ in range(200)]
+    scatter = np.std([one.exponent for one in found])
+    assert np.mean([one.error for one in found]) == pytest.approx(scatter, rel=0.15)
+    assert np.mean([one.exponent for one in found]) == pytest.approx(1.5, abs=0.01)
+
+
+def test_no_power_without_enough_points_or_at_the_ends():
+    assert power_law("", [1, 2, 3], [1, 2, 4], "d") is None
+    assert power_law("", [1, 2, 3, 4, 5], [1, 1, 1, 1, 500], "d") is None

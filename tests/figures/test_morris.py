@@ -59,36 +59,38 @@ def test_points_are_medians_and_gains_are_those_of_twice_the_steps():
 def test_the_table_and_the_finding_are_of_the_rows():
     rows = {"d8-n56": [row()]}
     ((*start, steps, gains),) = MORRIS_CAPACITY.table(rows).rows
-    assert start == ["2,528", "56", "2.37", "0.074", "0 of 1"]
+    assert start == ["2,528", "56", "4.25", "2.37", "0.074", "0 of 1"]
     assert (steps, gains) == ("1.98 with 8,000, 2.37 with 16,000", "+20.0% to 16,000")
     said = MORRIS_CAPACITY.finding(rows)
-    assert "2.37 at 2,528 parameters" in said
-    assert "holds 235 bits in each, but 0.94 per stored bit." in said
+    assert "2.37 of 4.25. The most over numbers of sequences: 2.37 at 2,528 parameters" in said
+    assert "holds 235 bits in each, and 0.95 per bit of its code word." in said
     assert MORRIS_CAPACITY.finding({}) == ""
-    assert "Not trained here: d12-n112, " in MORRIS_CAPACITY.caption(rows)
+    assert "Not trained here: d8-n72, d12-n112, " in MORRIS_CAPACITY.caption(rows)
 
 
-def test_the_trend_over_sizes_is_a_line_in_the_logarithm():
-    """3 bits at 2^12 parameters and 3.25 at 2^14, exactly: 1/8 for every doubling."""
-
-    def of(parameters, bits):
-        return {**row(sequences=1000, bits=(bits * parameters,)), "parameters": parameters}
-
-    rows = {"d8-n56": [of(2**12, 3.0)] * 2, "d16-n168": [of(2**14, 3.25)] * 2}
-    (law,) = morris.fits(rows)
-    assert law.coefficients == pytest.approx((1.5, 0.125)) and law.points == 4
-    assert morris.fits({"d8-n56": [row()]}) == []
+def test_data_that_is_memorised_as_a_whole_shows_no_capacity():
+    """10 sequences are 1,920 bits: the data is the limit there, and its point is no capacity."""
+    small = row(sequences=10, bits=(1900.0, 1910.0), reached=True)
+    rows = {"d8-n10": [small], "d8-n56": [row()]}
+    said = MORRIS_CAPACITY.finding(rows)
+    assert "0.76 of 0.76, 2.37 of 4.25. The most over numbers of sequences: 2.37 at" in said
+    alone, data, *_ = picture(MORRIS_CAPACITY, rows).axes
+    assert sum(x.get_marker() in "o^" for x in alone.lines) == 1
+    assert sum(x.get_marker() in "o^" for x in data.lines) == 2
+    assert MORRIS_CAPACITY.finding({"d8-n10": [small]}) == ""
+    sizes = {one.sequences / 40 for one in morris.SETUPS.values() if one.dimension == 8}
+    assert {0.25, 0.5, 1, 2, 4} < sizes, "of about 3 bits for each of 2,528 parameters"
 
 
 def test_a_picture_of_settled_and_censored_points():
     rows = {"d8-n56": [row(reached=True)], "d8-n72": [row(sequences=72)]}
-    drawn = picture(MORRIS_CAPACITY, rows)
-    labels = [x.get_text() for x in drawn.axes[0].get_legend().get_texts()]
-    trained = {"trained GPT-2, settled", "trained GPT-2, more steps add bits"}
-    assert {*trained, "compiled, proved"} == set(labels)
-    ticks = [x.get_text() for x in drawn.axes[2].get_xticklabels()]
-    assert ticks == ["8,000", "16,000"]
-    assert [x.get_text() for x in drawn.axes[2].get_legend().get_texts()] == ["2,528"]
+    _, _, each, stored = picture(MORRIS_CAPACITY, rows).axes
+    labels = [x.get_text() for x in each.get_legend().get_texts()]
+    assert labels == [morris.SETTLED, morris.MORE, morris.COMPILED], "whatever was drawn first"
+    for axes, size in ((each, 1), (stored, 32)):
+        heights = [x.get_ydata() for x in axes.lines if len(x.get_ydata()) == 2]
+        levels = [ends[0] for ends in heights if ends[0] == ends[1]]
+        assert levels == [3.83 / size]
 
 
 def test_the_compiled_models_are_those_of_the_benchmark():
@@ -96,6 +98,6 @@ def test_the_compiled_models_are_those_of_the_benchmark():
     table = ROOT / "byheart" / "figures" / "published" / "compiled.csv"
     written = [[int(x) for x in line.split(",")] for line in table.read_text().splitlines()[1:]]
     assert written == [
-        [row["sequences"], row["contexts"], row["nonzero"], round(row["bits"] * row["contexts"])]
+        [row["sequences"], row["contexts"], row["nonzero"], round(row["encoded"] * row["contexts"])]
         for row in sizes
     ]

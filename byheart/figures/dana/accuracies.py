@@ -16,6 +16,7 @@ from ..plotting import Axes, Spread
 from ..published import Published, read
 
 PROGRAM = "program"  # the label of parts with the program's architecture
+PUBLISHED = "published by Dana et al., means without spread"
 LINEAR = 0.9  # sizes up to this accuracy count for a fit: above it, points bend towards 1
 
 Points = dict[int, Spread]  # a size: its accuracy
@@ -32,13 +33,10 @@ def points(rows: Sequence[Row], axis: str) -> Points:
     return {size: spread(by_size[size]) for size in sorted(by_size)}
 
 
-def published(experiment: str, **sizes: int) -> tuple[Published, ...]:
+def published(experiment: str, layers: int = 1, **sizes: int) -> tuple[Published, ...]:
     """The authors' accuracies of an experiment at the given sizes."""
-    return tuple(
-        row
-        for row in read("dana")
-        if row["experiment"] == experiment and all(row[k] == v for k, v in sizes.items())
-    )
+    chosen = {"experiment": experiment, "layers": layers, **sizes}
+    return tuple(row for row in read("dana") if all(row[k] == v for k, v in chosen.items()))
 
 
 def exact(sizes: Sequence[float], accuracies: Sequence[float]) -> Points:

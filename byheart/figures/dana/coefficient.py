@@ -171,8 +171,21 @@ def finding(rows: RowsByLabel) -> str:
     ours, theirs = (min(residuals, key=lambda row: float(row[column]))[0] for column in (1, 2))
     return (
         f"The model nearest to our slopes over d is {ours}, and to the published ones {theirs}; "
-        "the paper's law is c d^3."
+        f"the paper's law is c d^3. In the authors' later data the slope grows like "
+        f"d^{later(1, (40, 60)):.1f} from d = 40 to 60 (N = 200), and with three layers like "
+        f"d^{later(3, (7, 13)):.1f} from 7 to 13 (N = 70)."
     )
+
+
+def later(layers: int, ends: tuple[int, int]) -> float:
+    """The power of d in the slope, between two dimensions of the authors' later data."""
+    slopes = []
+    for d in ends:
+        table = accuracies.published("heads", layers, dimension=d)
+        points = accuracies.exact(column(table, "heads"), column(table, "accuracy"))
+        (fit,) = accuracies.law("", points, 1, "H")
+        slopes.append(fit.coefficients[1])
+    return float(np.log(slopes[1] / slopes[0]) / np.log(ends[1] / ends[0]))
 
 
 DANA_2B = described(

@@ -83,7 +83,9 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
 def _draw_panel(axes: Axes, rows: RowsByLabel, d: int) -> None:
     for label, (colour, name, _) in MODELS.items():
         known = published(label, d)
-        plotting.published(axes, list(known), accuracies.means(known), f"published, {name}", colour)
+        plotting.published(
+            axes, list(known), accuracies.means(known), f"published, means: {name}", colour
+        )
         if some := ours(rows, label, d):
             plotting.ours(axes, some, f"ours (fast), {name}", colour, line=True)
         if script := ours(rows, f"{SCHEDULE}-{label}", d):
@@ -119,13 +121,41 @@ def table(rows: RowsByLabel) -> Table:
 
 
 def finding(rows: RowsByLabel) -> str:
-    """The slopes of the lines."""
+    """The slopes of the lines, and where neurons memorise more with as many parameters."""
     slopes = {fit.name: fit.coefficients[1] * 1000 for fit in fits(rows)}
     mine = {name: x for name, x in slopes.items() if name.startswith("ours")}
     if not mine:
         return ""
     listed = "; ".join(f"{name.removeprefix('ours, ')} {x:.3f}" for name, x in mine.items())
-    return f"Accuracy per 1,000 parameters, ours: {listed}."
+    here = [(ours(rows, "heads", d), ours(rows, "neurons", d)) for d in HEADS]
+    known = [(published("heads", d), published("neurons", d)) for d in HEADS]
+    where = {"of our sizes": here, "of the published ones": known, "of the authors' later": later()}
+    more = ", ".join(f"{better(pairs)} {name}" for name, pairs in where.items())
+    return (
+        f"Accuracy per 1,000 parameters, ours: {listed}. With as many parameters neurons memorise "
+        f"more than heads at {more}."
+    )
+
+
+def later() -> list[tuple[accuracies.Points, accuracies.Points]]:
+    """Published pairs of N = 200 and d = 40, 50 and 60, and of three layers."""
+    pairs = []
+    for layers, d in ((1, 40), (1, 50), (1, 60), *((3, d) for d in HEADS)):
+        heads = accuracies.published(
+            "heads", layers, dimension=d, vocabulary=70 if layers > 1 else 200
+        )
+        mlp = accuracies.published("mlp", layers, dimension=d)
+        equal = [1 + int(row["width"]) // (2 * d) for row in mlp]  # heads with as many parameters
+        sides = (column(heads, "heads"), heads), (equal, mlp)
+        first, second = (accuracies.exact(x, column(some, "accuracy")) for x, some in sides)
+        pairs.append((first, second))
+    return pairs
+
+
+def better(pairs: list[tuple[accuracies.Points, accuracies.Points]]) -> str:
+    """At how many of the sizes above one head neurons are better."""
+    common = [(a[x][0], b[x][0]) for a, b in pairs for x in a.keys() & b.keys() if x > min(a)]
+    return f"{sum(n > h for h, n in common)} of {len(common)}"
 
 
 GRID = [f"{label}-d{d}" for d in HEADS for label in MODELS]

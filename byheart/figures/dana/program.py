@@ -3,27 +3,54 @@
 In the program all heads share one map to d_h dimensions and one back, so that d_h is the size of
 one bottleneck. In eq. (2) every head has its own maps of rank d_h. Where d = d_h they differ only
 in the scale of the scores and in positions, which the program's skip connection does not have.
+
+Curves over d_h are compared by their power p in a + b d_h^p, below d, where the program changes.
+It is the same if a share of the table is never seen, as with the authors' batches at d = 50.
 """
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import NamedTuple
 
 from .. import plotting
 from ..figure import Part, RowsByLabel, Settings, Table, described
-from ..fits import Fit, affine, curve, polynomial, power
+from ..fits import Fit, Power, power_law
 from ..plotting import Axes, Picture
+from ..published import column
 from . import accuracies, sweeps
 from .accuracies import Points
 
-VOCABULARY = 50
 MODELS = {  # beginning of a label: architecture, name, colour
     "eq2": ("dana2024", "eq. (2)", plotting.OURS),
     "program": (sweeps.ARCHITECTURE, "the program", plotting.PUBLISHED),
 }
 NAMES = tuple(name for _, name, _ in MODELS.values())
 THEIRS = "the published numbers"
-CLEAR = 2  # standard errors, from which on a curve counts as bent
+CLEAR = 2  # standard errors, from which on a power counts as above or below 1
+OVER, ACROSS = "head_dimension", "dimension"
+
+
+class Curve(NamedTuple):
+    """The accuracies of one model in one panel, or published ones."""
+
+    title: str  # sizes and, of ours, the protocol
+    name: str
+    colour: str
+    points: Points
+    power: Power | None = None  # over d_h
+    away: float | None = None  # from the published points on average, where both models have them
+
+    @property
+    def written(self) -> str:
+        """The power with its standard error."""
+        return f"{self.power.exponent:.2f} ± {self.power.error:.2f}" if self.power else ""
+
+
+def over_d_h(title: str, name: str, colour: str, points: Points, d: int) -> Curve:
+    """With the power through the unsaturated sizes below d."""
+    kept = {x: y for x, y in accuracies.unsaturated(points).items() if x < d}
+    said = f"{name}, {title}"
+    power = power_law(said, list(kept), accuracies.means(kept), "d_h")
+    return Curve(title, name, colour, points, power)
 
 
 @dataclass(frozen=True)
@@ -35,71 +62,57 @@ class Panel(sweeps.Growth):
 
     title: str = ""
     protocol: str = "fast"
+    batch: int | None = None  # of the protocol, where the authors changed it
+    seeds: int = sweeps.SEEDS
 
     def parts(self, settings: Settings) -> list[Part]:
         axis = self.axis, self.quick if settings.quick else self.values
-        model, how = (VOCABULARY, self.sizes, axis), (self.protocol, sweeps.SEEDS)
+        model, how = (self.vocabulary, self.sizes, axis), (self.protocol, self.seeds)
         return [
-            sweeps.part(settings, f"{label}-{self.name}", *model, *how, architecture)
+            sweeps.part(settings, f"{label}-{self.name}", *model, *how, architecture, self.batch)
             for label, (architecture, _, _) in MODELS.items()
             if axis[1]
         ]
 
-    def ours(self, rows: RowsByLabel) -> dict[str, Points]:
-        return {
+    def curves(self, rows: RowsByLabel) -> list[Curve]:
+        """Both architectures as far as they are trained, and the published numbers."""
+        ours = {
             label: accuracies.points(part, self.axis)
             for label in MODELS
             if (part := rows.get(f"{label}-{self.name}"))
         }
-
-    def series(self, rows: RowsByLabel) -> dict[str, tuple[str, Points]]:
-        """All points by name, with the colours of their architectures."""
-        ours = self.ours(rows)
-        models = {MODELS[label][1]: (MODELS[label][2], some) for label, some in ours.items()}
-        return {**models, **({THEIRS: (plotting.PUBLISHED, x)} if (x := self.theirs) else {})}
-
-    def laws(self, rows: RowsByLabel) -> dict[str, list[Fit]]:
-        """Over d_h: a quadratic polynomial, a + b x, and the paper's law a + b x^2.
-
-        They go through the unsaturated sizes of each series that has enough of them for errors.
-        """
-        fits = {}
-        for name, (_, points) in self.series(rows).items():
-            kept = accuracies.unsaturated(points)
-            if self.axis == OVER and len(kept) > 3:
-                # the published series is the same in two panels
-                title = name if name == THEIRS else f"{self.title}: {name}"
-                x, y, letter = np.array(list(kept)), accuracies.means(kept), self.letter
-                fits[name] = [polynomial(title, x, y, 2, letter)]
-                for k in (1, 2):
-                    term = power(letter, k)
-                    fits[name].append(affine(f"{title}, a + b {term}", term, x**k, y))
-        return fits
-
-    def away(self, rows: RowsByLabel) -> dict[str, float]:
-        """How far each model is from the published points on average, where both are trained."""
-        ours = self.ours(rows)
+        trained = f"{self.title} ({self.protocol})"
         common = [x for x in self.theirs if all(x in some for some in ours.values())]
-        return {
-            label: sum(abs(some[x][0] - self.theirs[x][0]) for x in common) / len(common)
-            for label, some in ours.items()
-            if common and len(ours) == len(MODELS)
-        }
+        found = []
+        for label, some in ours.items():
+            curve = self._curve(trained, *MODELS[label][1:], some)
+            if common and len(ours) == len(MODELS):
+                gaps = [abs(some[x][0] - self.theirs[x][0]) for x in common]
+                curve = curve._replace(away=sum(gaps) / len(gaps))
+            found.append(curve)
+        if self.theirs:
+            found.append(self._curve(self.title, THEIRS, plotting.PUBLISHED, self.theirs))
+        return found
+
+    def _curve(self, title: str, name: str, colour: str, some: Points) -> Curve:
+        if self.axis == OVER:
+            return over_d_h(title, name, colour, some, self.sizes["dimension"])
+        return Curve(title, name, colour, some)
 
 
 WIDE, FEW = {"dimension": 10, "heads": 20}, {"dimension": 10, "heads": 8}
-HIGH = {"head_dimension": 10, "heads": 20}
-TO_TEN, SOME = tuple(range(1, 11)), (1, 2, 4, 6, 8, 10)
-OVER, ACROSS = "head_dimension", "dimension"
-OVER_D_H, OVER_D = (WIDE, "head-dimension", VOCABULARY), (HIGH, ACROSS, VOCABULARY)
-TITLES = "20 heads", "d_h = 10, 20 heads"
-NARROW = Panel("2a-script", ACROSS, (5, 7, 9), (), *OVER_D, f"{TITLES[1]} (script)", "script")
+HIGH, LATER = {"head_dimension": 10, "heads": 20}, {"dimension": 50, "heads": 11}
+TO_TEN, SOME, SEVEN = tuple(range(1, 11)), (1, 2, 4, 6, 8, 10), (1, 5, 10, 20, 30, 40, 50)
+KNOWN = "head-dimension"
+NARROW, BROAD = "d = 10, 20 heads", "d_h = 10, 20 heads"
+LARGE, DEEP = "d = 50, 11 heads", "d = 10, 21 heads, 3 layers"
 PANELS = (
-    Panel("script", OVER, SOME, (), *OVER_D_H, f"{TITLES[0]} (script)", "script"),
-    Panel("1b", OVER, TO_TEN, (2, 6, 10), *OVER_D_H, f"{TITLES[0]} (fast)"),
-    Panel("fewer-heads", OVER, SOME, (), FEW, title="8 heads (fast)"),
-    NARROW,
-    Panel("2a", ACROSS, tuple(range(5, 16)), (6, 10, 13), *OVER_D, f"{TITLES[1]} (fast)"),
+    Panel("script", OVER, SOME, (), WIDE, KNOWN, title=NARROW, protocol="script"),
+    Panel("1b", OVER, TO_TEN, (2, 6, 10), WIDE, KNOWN, title=NARROW),
+    Panel("fewer-heads", OVER, SOME, (), FEW, title="d = 10, 8 heads"),
+    Panel("d50-script", OVER, SEVEN, (), LATER, KNOWN, 200, LARGE, "script", 1024, 2),
+    Panel("2a-script", ACROSS, (5, 7, 9), (), HIGH, ACROSS, title=BROAD, protocol="script"),
+    Panel("2a", ACROSS, tuple(range(5, 16)), (6, 10, 13), HIGH, ACROSS, title=BROAD),
 )
 
 
@@ -107,85 +120,96 @@ def parts(settings: Settings) -> list[Part]:
     return [part for panel in PANELS for part in panel.parts(settings)]
 
 
+def curves(rows: RowsByLabel) -> list[Curve]:
+    """All of them, the published ones once, and those of three layers at the end."""
+    table = accuracies.published(KNOWN, layers=3)
+    deep = accuracies.exact(column(table, OVER), column(table, "accuracy"))
+    every = [curve for panel in PANELS for curve in panel.curves(rows)]
+    every.append(over_d_h(DEEP, THEIRS, plotting.PUBLISHED, deep, 10))
+    return list({(one.title, one.name): one for one in every}.values())
+
+
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """Over d_h: how each curve bends, and the paper's law beside a straight line."""
-    laws = [fit for panel in PANELS for some in panel.laws(rows).values() for fit in some]
-    return list({fit.name: fit for fit in laws}.values())
+    """The power laws over d_h."""
+    return [one.power.fit for one in curves(rows) if one.power]
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
-    """Over d_h above, over d below; the last place has the legend."""
-    *places, last = picture.subplots(2, 3, sharey=True).flat
+    """A panel for each, then the powers, then the legend."""
+    *places, powers, last = picture.subplots(2, 4).flat
     for axes, panel in zip(places, PANELS, strict=True):
         _draw_panel(axes, panel, rows)
-    for axes in (*places[1:3], places[4]):
+    for axes in (*places[1:4], *places[5:]):
         axes.set_ylabel("")
+    _draw_powers(powers, [one for one in curves(rows) if one.power])
     handles, labels = places[1].get_legend_handles_labels()
-    plotting.legend(last, handles=handles, labels=labels, loc="upper left")
+    plotting.legend(last, handles=handles, labels=labels, loc="center left")
     last.set_axis_off()
 
 
 def _draw_panel(axes: Axes, panel: Panel, rows: RowsByLabel) -> None:
-    laws = panel.laws(rows)
-    for name, (colour, some) in panel.series(rows).items():
+    title = f"{panel.title} ({panel.protocol})"
+    for _, name, colour, some, power, _ in panel.curves(rows):
         if name == THEIRS:
-            plotting.published(axes, list(some), accuracies.means(some), "published by Dana et al.")
+            plotting.published(axes, list(some), accuracies.means(some), accuracies.PUBLISHED)
         else:
             plotting.ours(axes, some, f"ours, {name}", colour)
-        if name in laws:
-            xs = accuracies.fine(list(accuracies.unsaturated(some)))
-            plotting.fitted(axes, xs, curve(laws[name][0], xs), None, colour)
-    accuracies.finish(axes, panel.title, panel.axis_label)
+        if power:
+            below = [x for x in accuracies.unsaturated(some) if x < panel.sizes[ACROSS]]
+            xs = accuracies.fine(below)
+            plotting.fitted(axes, xs, power.fit.at(xs**0, xs**power.exponent), None, colour)
+    accuracies.finish(axes, title, panel.axis_label)
+
+
+def _draw_powers(axes: Axes, found: list[Curve]) -> None:
+    """A line for each curve, with the standard error of its power."""
+    for y, one in enumerate(reversed(found)):
+        assert one.power is not None
+        inside = "white" if one.name == THEIRS else one.colour
+        look = {**plotting.BARS, "color": one.colour, "markerfacecolor": inside}
+        axes.errorbar(one.power.exponent, y, xerr=one.power.error, fmt="o", **look)
+    plotting.finish(axes, "power p of $a + b\\,d_h^p$", "p, ± standard error", "")
+    names = [accuracies.signs(one.title) for one in reversed(found)]
+    axes.set_yticks(range(len(names)), names, size=7)
+    axes.axvline(1, color=plotting.BOUND, linewidth=1.1)
 
 
 def table(rows: RowsByLabel) -> Table:
-    """By panel and series: accuracy at the ends, how it bends over d_h, distance to published."""
+    """Of each curve: accuracy at the ends, power over d_h, distance from the published one."""
     lines = []
-    for panel in PANELS:
-        laws = panel.laws(rows)
-        away = {MODELS[label][1]: x for label, x in panel.away(rows).items()}
-        for name, (_, some) in panel.series(rows).items():
-            first, last = min(some), max(some)
-            ends = f"{some[first][0]:.3f} at {first}, {some[last][0]:.3f} at {last}"
-            bend = leading(laws[name][0]) if name in laws else ""
-            distance = f"{away[name]:.3f}" if name in away else ""
-            lines.append((panel.title, panel.letter, name, ends, bend, distance))
-    head = ("panel", "over", "model", "accuracy", "coefficient of d_h^2", "from published")
-    return Table(head, tuple(lines))
+    for one in curves(rows):
+        least, most = min(one.points), max(one.points)
+        ends = f"{one.points[least][0]:.3f} at {least}, {one.points[most][0]:.3f} at {most}"
+        away = "" if one.away is None else f"{one.away:.3f}"
+        lines.append((one.title, one.name, ends, one.written, away))
+    return Table(("panel", "model", "accuracy", "power of d_h", "from published"), tuple(lines))
 
 
 def finding(rows: RowsByLabel) -> str:
-    """Which way the accuracy bends over d_h, for both architectures."""
-    ways = {
-        tuple(direction(laws[name][0]) for name in NAMES)
-        for laws in (panel.laws(rows) for panel in PANELS)
-        if all(name in laws for name in NAMES)
-    }
-    if len(ways) != 1:
-        return "" if not ways else "Over d_h the two architectures bend differently by panel."
-    ((own, shared),) = ways
-    words = f"Over d_h the accuracy of eq. (2) bends {own} and that of the program {shared}"
-    if (own, shared) != ("downwards", "upwards"):
-        return f"{words}."
-    return (
-        f"{words}, with every number of heads and schedule: growth like d_h^2 belongs to heads "
-        "that share a bottleneck, and not to eq. (2)."
-    )
+    """The powers over d_h by dimension: of both architectures and of the published numbers."""
+    bent = [one for one in curves(rows) if one.power]
+    if not {*NAMES} & {one.name for one in bent}:
+        return ""
+    said = []
+    for d in ("d = 10", "d = 50"):
+        ranges = [
+            f"{name} {between([x for x in bent if x.name == name and x.title.startswith(d)])}"
+            for name in (*NAMES, THEIRS)
+            if any(x.name == name and x.title.startswith(d) for x in bent)
+        ]
+        said.append(f"at {d} {', '.join(ranges)}")
+    return f"The power p in accuracy = a + b d_h^p: {'; '.join(said)}."
 
 
-def direction(fit: Fit) -> str:
-    """Which way a quadratic polynomial bends."""
-    assert fit.errors is not None
-    value, error = fit.coefficients[2], fit.errors[2]
-    if abs(value) < CLEAR * error:
-        return "neither way clearly"
-    return "upwards" if value > 0 else "downwards"
-
-
-def leading(fit: Fit) -> str:
-    """The leading coefficient with its standard error."""
-    assert fit.errors is not None
-    return f"{fit.coefficients[-1]:+.4f} ± {fit.errors[-1]:.4f}"
+def between(found: list[Curve]) -> str:
+    """The range of their powers, and whether all are clearly above or below 1."""
+    powers = [one.power for one in found if one.power]
+    low, high = (f"{pick(x.exponent for x in powers):.2f}" for pick in (min, max))
+    said = low if low == high else f"{low} to {high}"
+    for way, sign in (("upwards", 1), ("downwards", -1)):
+        if all(sign * (x.exponent - 1) > CLEAR * x.error for x in powers):
+            return f"{said} (bent {way})"
+    return said
 
 
 LABELS = tuple(f"{label}-{panel.name}" for panel in PANELS for label in MODELS)

@@ -136,7 +136,7 @@ class Scaling(sweeps.Growth):
         """Our points, published ones, fits, and what is guaranteed."""
         axes = picture.add_subplot()
         (_, ours), (_, theirs) = self.both(rows)
-        plotting.published(axes, list(theirs), accuracies.means(theirs), "published by Dana et al.")
+        plotting.published(axes, list(theirs), accuracies.means(theirs), accuracies.PUBLISHED)
         if ours:
             label = f"ours (fast), {seeds(rows['fast'])}"
             plotting.ours(axes, ours, label)

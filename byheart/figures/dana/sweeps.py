@@ -35,9 +35,11 @@ def part(
     name: str = "fast",
     seeds: int = SEEDS,
     architecture: str = "dana2024",
+    batch: int | None = None,
 ) -> Part:
-    """All values of one size, trained by the protocol of this name."""
+    """All values of one size, trained by the protocol of this name, with its batches or others."""
     how, axes = protocol(architecture, name), ((axis[0], tuple(axis[1])),)
+    how = how if batch is None else replace(how, batch=batch)
     if settings.quick:
         how = replace(how, attempts=(replace(how.attempts[0], steps=QUICK_STEPS),))
     criterion, seeds = Criterion("accuracy", 1.0), settings.repeats(1 if settings.quick else seeds)
