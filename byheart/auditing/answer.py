@@ -20,6 +20,8 @@ TABLES = (".jsonl", ".csv")
 class AuditedModel:
     """The model; `compiled` by byheart or not. `length` is that of its longest context.
 
+    stored_bits  of the weights in their number type; of a byheart model, of its code word, because
+                 the digits of exact parameters are no limit: they leave out shapes and positions
     weights  the files that were loaded
     dtype    the number type that they were loaded as; None of a byheart model
     unread   files of weights or code in the folder that were not opened

@@ -133,7 +133,7 @@ def audit(
     tokens = sum(len(group.items.ids) for group in groups if group is not None)
     rate = round(tokens / max(score, 1e-9), 1)
     seconds = Seconds(round(examination.loaded - began, 3), round(score, 3), rate)
-    held: tuple[Limit, ...] = (Limit("stored bits", "theorem", examination.model.stored_bits),)
+    held: tuple[Limit, ...] = (Limit("code word", "theorem", examination.model.stored_bits),)
     if not examination.model.compiled:
         held = limits(path, examination.model.parameters, examination.model.stored_bits)
     answer = _measured(examination, held, name_of(data), known, asks, seconds)
@@ -271,7 +271,7 @@ def _compiled(
         name: compiled.score(model, dataset, groups[name], watch)
         for name, dataset in datasets.items()
     }
-    size = len(model.labels)
+    size, store = len(model.labels), kind_of_model(model).store
     scored = {
         name: Scored(group, scores[name], coded(reference, groups["items"], group, size))
         for name, group in groups.items()
@@ -281,10 +281,10 @@ def _compiled(
         kind=str(model.record.method),
         compiled=True,
         parameters=model.parameters.nonzero,
-        stored_bits=model.bits.total,
+        stored_bits=store.code_bits(model.network),
         vocabulary=size,
         length=model.length,
-        weights=closed.hashed([path / weights_file(kind_of_model(model).store)]),
+        weights=closed.hashed([path / weights_file(store)]),
         dtype=None,
     )
     return Examination(audited, loaded, scored["items"], scored.get("strangers"))

@@ -27,7 +27,8 @@ PARAMETER_ROWS = {
     "dense": "parameters with zeros",
 }
 BIT_ROWS = {
-    "total": "bits of all nonzero parameters",
+    "encoded": "bits of the code word for the whole network",
+    "total": "digits of all nonzero parameters, in bits",
     "largest": "bits of the longest parameter",
     "entropy": "bits that these labels need, by their frequencies",
     "information": "bits that the worst labels need",
@@ -92,7 +93,11 @@ def table(values: Mapping[str, object]) -> str:
 
 
 def bit_rows(bits: Bits) -> list[Row]:
-    """The bits of the network, beside those that its labels need and that the worst ones need."""
+    """The bits of the network's code word, beside those that its labels and the worst ones need.
+
+    The digits of the parameters (bits.total) are no code: without shapes and positions, and with no
+    marks between them, they may be fewer than any limit allows.
+    """
     needed, ratios = [], []
     limits = {
         "entropy": (bits.entropy, "bits of these labels, by their frequencies"),
@@ -101,5 +106,5 @@ def bit_rows(bits: Bits) -> list[Row]:
     for name, (value, words) in limits.items():
         limit = value if isinstance(value, int | float) else None  # a folder's own words
         needed.append((name, number(limit if limit is None else round(limit)), words))
-        ratios += [f"{number(bits.total / limit)} x the {name}"] if limit and bits.total else []
-    return [("bits", number(bits.total), ", ".join(ratios)), *needed]
+        ratios += [f"{number(bits.encoded / limit)} x the {name}"] if limit and bits.encoded else []
+    return [("encoded bits", number(bits.encoded), ", ".join(ratios)), *needed]

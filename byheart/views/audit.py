@@ -72,7 +72,7 @@ def _sizes(result: Audit) -> list[Row]:
     error, share = memorised.standard_error, memorised.share
     counted, stored = "tied ones counted once", f"as loaded, in {model.dtype}"
     if model.compiled:
-        counted, stored = "those that are not 0", "sign, mantissa and exponent of each"
+        counted, stored = "those that are not 0", "of the whole network, as one code word"
     single = data.labelled and data.predicted == data.items
     predicted = plural(data.predicted, "label" if single else "token")
     if data.labelled and not single:

@@ -291,7 +291,7 @@ def test_of_a_compiled_model_every_item_is_verbatim_and_all_information_is_memor
     assert found.memorised.bits == found.data.information == 64 * 2
     assert found.extraction.verbatim == found.extraction.asked == 64
     assert found.code_length == 0 and found.accuracy == 1
-    assert found.model.stored_bits == byheart.open(tmp_path / "model").bits.total
+    assert found.model.stored_bits == byheart.open(tmp_path / "model").bits.encoded
 
 
 def test_a_compiled_model_with_a_label_per_token(tmp_path):

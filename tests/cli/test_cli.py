@@ -497,7 +497,7 @@ def test_the_ratio_is_that_of_the_exact_information(run, tmp_path):
     data.write_text("".join(f'{{"input": [{i}], "label": {i}}}\n' for i in range(3)))
     code, shown, _ = run("compile", data, "-o", tmp_path / "m")
     bits = json.loads(run("verify", tmp_path / "m", "--json")[1])["bits"]
-    assert code == 0 and f"{bits['total'] / bits['information']:.4g} x the information" in shown
+    assert code == 0 and f"{bits['encoded'] / bits['information']:.4g} x the information" in shown
 
 
 def test_a_negative_seed_is_refused(run, tmp_path):

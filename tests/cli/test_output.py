@@ -143,15 +143,15 @@ def test_bits_beside_what_these_labels_and_the_worst_ones_need(tmp_path, capsys)
     for command in (("verify", folder, data), ("compile", data, "-o", folder, "--force")):
         assert main([str(x) for x in command]) == 0
         shown = capsys.readouterr().out
-        assert f"{number(compiled['total'] / compiled['entropy'])} x the entropy" in shown
-        assert f"{number(compiled['total'] / 2000)} x the information" in shown
+        assert f"{number(compiled['encoded'] / compiled['entropy'])} x the entropy" in shown
+        assert f"{number(compiled['encoded'] / 2000)} x the information" in shown
     assert "bits that these labels need" in (folder / "README.md").read_text()
 
 
 def test_a_folder_that_says_nothing_of_its_bits():
     bits = Bits(10, 10, 1, None, None, "many")
-    assert [row[1:] for row in bit_rows(bits)][0] == ("10", "")
-    assert [row[1] for row in bit_rows(bits)] == ["10", "-", "-"]
+    assert [row[1:] for row in bit_rows(bits)][0] == ("-", "")
+    assert [row[1] for row in bit_rows(bits)] == ["-", "-", "-"]
 
 
 def test_several_labels_for_a_context_have_no_entropy(tmp_path, capsys):
