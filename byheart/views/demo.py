@@ -52,7 +52,7 @@ def sizes(result: Demo) -> Group:
     summary = result.book.summary
     data, bits = summary.data, summary.bits
     table = columns(Column("size", style="cyan"), *right("parameters", "bits"), space=3)
-    table.add_row("this transformer", number(summary.parameters.nonzero), number(bits.total))
+    table.add_row("this transformer", number(summary.parameters.nonzero), number(bits.encoded))
     table.add_row("what these labels need", "", number(round(bits.entropy or 0)))
     table.add_row("what the worst labels need", "", number(round(bits.information or 0)))
     table.add_row("the paper's own construction", number(result.book.faithful_parameters), "")
