@@ -1,6 +1,6 @@
 """diff: what differs between two models of one shape."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,8 @@ from ..claims.location import Difference, OtherAnswer
 from ..claims.result import picked
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
-from ..models.kinds import difference
+from ..machine.words import brief
+from ..models.kinds import difference, kind_of
 from ..models.model import Model
 from .reading import model_of, whole_data
 
@@ -17,14 +18,18 @@ BLOCK = 4096  # sequences asked at once
 
 @dataclass(frozen=True)
 class Diff(Difference):
-    """A Difference of two models, each with its folder if it was read from one."""
+    """A Difference of two models, each with its folder if it was read from one.
 
+    besides  what else differs of the networks, their words and their claims, by name
+    """
+
+    besides: tuple[str, ...] = ()
     before: str | None = None
     after: str | None = None
     picture: str | None = None
 
     def json(self) -> dict:
-        return super().json() | picked(self, "before after picture")
+        return super().json() | picked(self, "besides before after picture")
 
 
 def diff(
@@ -66,17 +71,35 @@ def diff(
     watch.stage("comparing")
     compared = difference(one, two)
     if compared is None:
-        sizes = ((x.record.method, x.network.depth, x.network.width) for x in (one, two))
+        sizes = ((brief(x.record.method), x.network.depth, x.network.width) for x in (one, two))
         shapes = [f"{method}, depth {depth}, width {width}" for method, depth, width in sizes]
         raise ByheartError(
             f"the networks have different shapes ({' and '.join(shapes)}), so their "
             "parameters do not correspond; compare them with verify on one file of data."
         )
+    first, second = stated(one), stated(two)
+    besides = tuple(x for x in first | second if first.get(x) != second.get(x))
+    found = Diff(compared.places, compared.stages, None, 0, besides, before, after)
     if dataset is None:
-        return Diff(compared.places, compared.stages, before=before, after=after)
+        return found
     answers = []
     for start in range(0, len(dataset), BLOCK):
         rows = [dataset.sequence(i) for i in range(start, min(start + BLOCK, len(dataset)))]
         both = zip(rows, one.answers(rows), two.answers(rows), strict=True)
         answers += [OtherAnswer(row, a.label, b.label) for row, a, b in both if a.label != b.label]
-    return Diff(compared.places, compared.stages, tuple(answers), len(dataset), before, after)
+    return replace(found, answers=tuple(answers), asked=len(dataset))
+
+
+def stated(model: Model) -> dict[str, Any]:
+    """What a model is apart from its parameters, by the names that its files give it."""
+    store = kind_of(model).store
+    groups = store.describe(model) | store.certificate(model.claim)
+    inside = {
+        f"{name}.{key}": x
+        for name, group in groups.items()
+        if isinstance(group, dict)
+        for key, x in group.items()
+    }
+    alone = {name: x for name, x in groups.items() if not isinstance(x, dict)}
+    words = {"tokens": model.tokens, "labels": model.claim.labels}
+    return {"number": model.number, **inside, **alone, **words}

@@ -1,5 +1,6 @@
 """edit: the model of data in which items are changed, added or removed."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -139,12 +140,9 @@ def _typed(task: Task, text: str) -> tuple[list, Any]:
     words: list[Any] = label.split() if task.data.every else [label]
     question = from_line(task.model, tokens)
     if isinstance(task.data.label_names[0], int):
-        try:
-            words = [int(word) for word in words]
-        except ValueError:
-            raise ByheartError(
-                f"the labels of this model are integers, and {label!r} is not one."
-            ) from None
+        if not all(re.fullmatch(r"[+-]?[0-9]{1,19}", word) for word in words):
+            raise ByheartError(f"the labels of this model are integers, and {label!r} is not one.")
+        words = [int(word) for word in words]
     return question, words if task.data.every else words[0]
 
 

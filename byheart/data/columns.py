@@ -382,13 +382,13 @@ def _torn(table: Table, places: Sequence[int], column: Column) -> Iterator[str]:
     words = [(i, cell.strip()) for i, cell in enumerate(column.cells) if isinstance(cell, str)]
     numbers = sum(NUMBER.fullmatch(word) is not None for _, word in words)
     commas = [i for i, word in words if DECIMAL_COMMA.fullmatch(word)]
-    if 2 * numbers > len(words):
+    if len(words) < 2 * numbers < 2 * len(words):
         place, other = next((i, word) for i, word in words if not NUMBER.fullmatch(word))
         yield (
             f'"{column.name}" is read as text, since {table.where([places[place]])} holds '
             f"{other[:30]!r}; {numbers:,} other cells are numbers"
         )
-    elif 2 * (numbers + len(commas)) > len(words):
+    elif commas and 2 * (numbers + len(commas)) > len(words):
         yield (
             f'"{column.name}" is read as text, since its numbers have a decimal comma '
             f"({table.where([places[commas[0]]])}); write 1.5, not 1,5, if they are numbers"

@@ -1,7 +1,7 @@
 """What differs between two exact networks of one shape: parameters and bits, stage by stage."""
 
 from ..claims.location import Difference, Place, StageDifference
-from .network import Dyadic, Network
+from .network import Dyadic, Network, SparseAttention
 from .stages import stages as stages_of
 
 ZERO = Dyadic(0, 0)
@@ -38,6 +38,11 @@ def flipped(one: Dyadic, two: Dyadic) -> int:
 
 def _shape(network: Network) -> list:
     return [
-        (layer.kind, layer.stage, {name: (x.rows, x.columns) for name, x in layer.tensors.items()})
+        (
+            layer.kind,
+            layer.stage,
+            layer.connections if isinstance(layer, SparseAttention) else (),
+            {name: (x.rows, x.columns) for name, x in layer.tensors.items()},
+        )
         for layer in network.layers
     ]

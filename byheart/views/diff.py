@@ -19,6 +19,8 @@ def view(result: Diff) -> Group:
         table.add_row(Text(stage.name), *numbers)
     words = f"{number(result.parameters)} of {plural(result.of, 'parameter')} differ, "
     parts: list[RenderableType] = [table, Text(f"\n{words}in {plural(result.bits, 'bit')}")]
+    if result.besides:
+        parts.append(Text(f"also different: {', '.join(result.besides)}"))
     if result.answers is not None:
         asked = plural(result.asked, "sequence")
         verb = "differs" if len(result.answers) == 1 else "differ"

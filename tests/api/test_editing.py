@@ -2,6 +2,7 @@
 
 import random as chance
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,10 @@ from hypothesis import strategies as st
 import byheart
 from byheart.claims.record import Search
 from byheart.data.dataset import Dataset
+from byheart.exact.network import dyadic
+from byheart.softmax.decoder import Decoder
 
+EXAMPLES = Path(__file__).parents[2] / "checker/examples/stock/good"
 METHODS = ("hash-fold-retrieve", "embedding", "deep-sets", "one-layer", "token-averaging")
 CITIES = {"france": "paris", "italy": "rome", "spain": "madrid", "peru": "lima", "japan": "tokyo"}
 ROWS = [(["capital", "of", country], city) for country, city in CITIES.items()]
@@ -192,6 +196,45 @@ def test_one_layer_changes_few_parameters():
     found = byheart.edit(model, data(rows), change=[(tokens, other)])
     assert found.same and 1 <= found.difference.parameters <= 10
     assert {place.tensor for place in found.difference.places} == {"output.weight"}
+
+
+# ---------------------------------------------------------------- what differs
+
+
+def test_models_of_the_same_parameters_may_differ():
+    model = compiled()
+    claim = replace(model.claim, labels=model.claim.labels[::-1])
+    found = byheart.diff(model, replace(model, claim=claim))
+    assert (found.parameters, found.besides) == (0, ("labels",))
+    padded = replace(model.network.input, padding=(dyadic(7),))
+    network = replace(model.network, input=padded)
+    assert byheart.diff(model, replace(model, network=network)).besides == ("input.padding",)
+    assert byheart.diff(model, model).besides == ()
+    decoder = compiled(method="one-layer")
+    shape = decoder.network.shape._replace(activation="erf")
+    network = Decoder(shape, decoder.network.tensors)
+    assert byheart.diff(decoder, replace(decoder, network=network)).besides == (
+        "decoder.activation",
+    )
+
+
+def test_other_connections_are_another_shape():
+    model = byheart.compile(data([(["a", "b"], "x"), (["b", "b"], "y")]), "sparse-attention")
+    place, layer = next((i, x) for i, x in enumerate(model.network.layers) if "sparse" in x.kind)
+    layers = list(model.network.layers)
+    layers[place] = replace(layer, connections=layer.connections[:-1])
+    other = replace(model, network=replace(model.network, layers=tuple(layers)))
+    with pytest.raises(byheart.ByheartError, match="different shapes"):
+        byheart.diff(model, other)
+
+
+def test_another_configuration_of_a_checkpoint_is_another_shape():
+    model = byheart.open(EXAMPLES / "gpt2")
+    config = model.network.config | {"layer_norm_epsilon": 1e-3}
+    other = replace(model, network=replace(model.network, config=config))
+    assert byheart.diff(model, model).parameters == 0
+    with pytest.raises(byheart.ByheartError, match="different shapes"):
+        byheart.diff(model, other)
 
 
 # ---------------------------------------------------------------- refusals

@@ -72,6 +72,11 @@ def test_a_cell_that_is_no_number_makes_a_column_text_and_that_is_said(tmp_path)
     )
 
 
+def test_a_column_of_numbers_and_lists_is_read_as_it_is():
+    data = load([{"input": "1", "label": "x"}, {"input": ["a", "b"], "label": "y"}])
+    assert list(data) == [(["1"], "x"), (["a", "b"], "y")] and data.notes == ()
+
+
 def test_a_decimal_comma_is_named(tmp_path):
     data = load(table(tmp_path, "n;y\n5,1;a\n6,25;b\n"), input="n", label="y")
     assert data[0] == (["5,1"], "a")
