@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..claims.card import plain
 from ..claims.kind import Progress, Runtime
 from ..claims.verification import OBSERVED, REFUTED, Verification
 from ..data.dataset import Dataset
@@ -15,6 +16,7 @@ from ..errors import ByheartError
 from ..machine.files import refuse_existing
 from ..machine.swap import sync
 from ..machine.watch import SILENT, Watch
+from ..machine.words import brief
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.source import load_for, settlement
@@ -131,7 +133,7 @@ def _card(
         )
     return (
         f"# A model that byheart compiled and exported to {to}\n\n"
-        f"Method {model.record.method}. {evidence}\n\n{form.use}"
+        f"Method {plain(brief(model.record.method))}. {evidence}\n\n{form.use}"
     )
 
 

@@ -82,6 +82,14 @@ def test_a_module_answers_words(tmp_path):
     assert set(network.state_dict()) == set(tensors)
 
 
+def test_a_strangers_words_are_only_text(tmp_path):
+    model = compiled("float64 of numbers")
+    record = replace(model.record, method="x\n\n# Proved\n<b>[a](b)")
+    export(replace(model, record=record), "torch", tmp_path / "out")
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert "Proved" in text and "\n# Proved" not in text and not {*"<["} & {*text.splitlines()[2]}
+
+
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("mixing", ("attention", "token_sum"))
 @pytest.mark.parametrize("padding", (None, 2))
