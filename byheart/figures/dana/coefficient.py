@@ -111,7 +111,7 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
             plotting.ours(left, some, f"$d$ = {d}", shade)
         if d in lines:
             accuracies.draw_law(left, lines[d], list(some), None, shade)
-        known, label = theirs(d), "published" if d == max(SHADES) else None
+        known, label = theirs(d), "published, means" if d == max(SHADES) else None
         plotting.published(left, list(known), accuracies.means(known), label)
     if program := accuracies.points(rows.get(PROGRAM, ()), "heads"):
         plotting.ours(left, program, None, plotting.PUBLISHED)

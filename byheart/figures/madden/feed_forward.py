@@ -2,8 +2,7 @@
 
 Embeddings and attention keep their random start, as in the algorithm after Theorem 5: m neurons
 then store any distributions of m contexts. Trained is hidden and output layer, m (d + 1) +
-omega (m + 1) parameters. The authors' grid is trained once, and the smallest m is searched among
-finer ones, seed by seed.
+omega (m + 1) parameters. The smallest m is searched seed by seed.
 """
 
 from dataclasses import replace
@@ -34,10 +33,9 @@ from .cells import (
 )
 
 DIMENSION = 16
-NEURONS = tuple(4 << k for k in range(8))  # the authors'
-FINE = (12, 16, 24, 40, 64, 96, 128)
 STORIES = (100, 200, 400, 700, 1000)
-SEARCH, SEEDS = "search", 3
+NEURONS = (12, 16, 24, 40, 64, 96, 128)
+SEEDS = 3
 ORIENTATION = (100, 32)  # stories and neurons that the authors' protocol is run on
 FROZEN = (
     "embedding.weight",
@@ -46,29 +44,28 @@ FROZEN = (
 
 
 def parts(settings: Settings) -> list[Part]:
-    """The authors' grid, the search for the smallest m, and one cell by the authors' protocol."""
-    stories = (100, 200) if settings.quick else STORIES
+    """The search for the smallest m, and one cell by the authors' protocol."""
+    stories = STORIES[:2] if settings.quick else STORIES
     dataset = predictions(data.stories(settings.data), max(stories))
-    wanted: list[tuple[str, str, tuple[int, ...], tuple[int, ...], int]] = [
-        (SEARCH, FAST, stories, FINE, SEEDS),
-        (FAST, FAST, stories, NEURONS, 1),
-        (PAPERS, PAPERS, ORIENTATION[:1], ORIENTATION[1:], 1),
+    wanted: list[tuple[str, tuple[int, ...], tuple[int, ...], int]] = [
+        (FAST, stories, NEURONS, SEEDS),
+        (PAPERS, ORIENTATION[:1], ORIENTATION[1:], 1),
     ]
     if settings.quick:
-        wanted = [(FAST, FAST, stories, (8, 16, 32, 64), 1)]
+        wanted = [(FAST, stories, NEURONS, 1)]
     parts = []
-    for label, name, counts, neurons, repeats in wanted:
+    for name, counts, neurons, repeats in wanted:
         axes = ((SEQUENCES, tuple(n * PREDICTED for n in counts)), ("neurons", neurons))
         how = replace(protocol("madden2024", name), frozen=FROZEN)
-        rest = (how, CRITERION, settings.repeats(repeats), label == SEARCH)
+        rest = (how, CRITERION, settings.repeats(repeats), name == FAST)
         sizes = {"dimension": DIMENSION}
-        parts.append(make_part(label, dataset, "madden2024", sizes, axes, *rest))
+        parts.append(make_part(name, dataset, "madden2024", sizes, axes, *rest))
     return parts
 
 
 def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
-    """By the number of stories; from the grid if nothing was searched."""
-    return smallest_by_stories(rows.get(SEARCH) or rows.get(FAST, ()))
+    """By the number of stories."""
+    return smallest_by_stories(rows.get(FAST, ()))
 
 
 def neurons(each: Smallest) -> list[int]:
@@ -184,4 +181,4 @@ def by_their_protocol(rows: RowsByLabel) -> str:
     return f" By the authors' protocol here, of 100 stories, {' and '.join(ends)}." if ends else ""
 
 
-MADDEN_2 = described("madden-2", (SEARCH, FAST, PAPERS), parts, draw, table, finding, fits)
+MADDEN_2 = described("madden-2", (FAST, PAPERS), parts, draw, table, finding, fits)

@@ -132,7 +132,9 @@ def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
     """The smallest models against their contexts, with the bounds for the worst data."""
     ours, table = list(smallest(rows).values()), read("madden-smallest")
     axes.set_yscale("log")
-    plotting.published(axes, column(table, "contexts"), column(table, "parameters"), "published")
+    plotting.published(
+        axes, column(table, "contexts"), column(table, "parameters"), "published, one training each"
+    )
     reached = {
         each.rows[0]["contexts"]: [row["parameters"] for row in each.reached]
         for each in ours
