@@ -243,10 +243,11 @@ class Attention:
 
 
 def without_heads(stream: enclose.Stream, bias: Vector | None) -> enclose.Stream:
-    """Attention whose values or output weights are all 0 adds its bias alone."""
+    """Attention whose values or output weights are all 0 adds its bias alone: it is added to 0."""
     if bias is None:
         return stream
-    return stream.plus(bias, [1] * len(bias))
+    unit = enclose.gamma(2)
+    return stream.plus(bias, [(abs(b) * unit >> F) + 2 for b in bias])
 
 
 # ---------------------------------------------------------------- neurons
@@ -317,6 +318,13 @@ class Activation:
         return self.tails[min(127, -high >> F)]
 
 
+def multiplied(x: int, r: int, y: int, q: int) -> tuple[int, int]:
+    """Middle and radius of a rounded product of two numbers within r of x and q of y."""
+    loose = abs(x) * q + r * (abs(y) + q) >> F
+    size = (abs(x) + r) * (abs(y) + q) >> F
+    return x * y >> F, loose + (size >> U) + 3
+
+
 @dataclass
 class Neurons:
     """hidden  reads the arguments; `gate` of a Llama
@@ -351,10 +359,7 @@ class Neurons:
         if self.factor is not None:
             factors, errors = self.factor.enclose(normed)
             for n, (value, error) in strengths.items():
-                x, r = factors[n], errors[n]
-                loose = abs(value) * r + error * (abs(x) + r) >> F
-                size = (abs(value) + error) * (abs(x) + r) >> F
-                strengths[n] = value * x >> F, loose + (size >> U) + 3
+                strengths[n] = multiplied(value, error, factors[n], errors[n])
             terms = self.rows.terms
             sizes = list(map(operator.add, map(abs, factors), errors))
             tail = self.activation.tail

@@ -205,7 +205,16 @@ def times(x: Floats, r: Floats, weights: Floats, bias: Floats | None) -> tuple[F
     return out, up(r @ size + gamma(np.count_nonzero(weights, axis=0) + 2) * total)
 
 
+def rounded(x: Floats, r: Floats, c: Floats | float = 0.0) -> Floats:
+    """The radius of x after one rounding; c may be added to it."""
+    return up(r + U * (np.abs(x) + r + np.abs(c)))
+
+
 def added(x: Floats, r: Floats, y: Floats, s: Floats) -> tuple[Floats, Floats]:
     """A sum of two and its radius."""
-    out = x + y
-    return out, up(r + s + U * (np.abs(out) + r + s))
+    return x + y, rounded(x + y, r + s)
+
+
+def multiplied(x: Floats, r: Floats, y: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """A product of two and its radius."""
+    return x * y, rounded(x * y, r * (np.abs(y) + s) + np.abs(x) * s)

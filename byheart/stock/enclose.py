@@ -14,7 +14,20 @@ from numpy.typing import NDArray
 
 from ..data.arrays import batches
 from ..data.targets import Floats
-from .arithmetic import FUNCTION, TINY, Normed, Stream, U, Unbounded, added, gamma, times, up
+from .arithmetic import (
+    FUNCTION,
+    TINY,
+    Normed,
+    Stream,
+    U,
+    Unbounded,
+    added,
+    gamma,
+    multiplied,
+    rounded,
+    times,
+    up,
+)
 from .checkpoint import Block, Checkpoint
 from .forward import activation_of, angles, embedded, gelu, gelu_new, silu, writes
 from .texts import texts_of
@@ -107,7 +120,7 @@ def _attention(
     heads, size, D = network.size("heads"), network.head_size, network.width
     count, length = tokens.shape
     x = embedded(network, tokens).reshape(-1, D)
-    r = np.zeros_like(x) if network.places is None else up(U * np.abs(x))
+    r = np.zeros_like(x) if network.places is None else rounded(x, np.zeros_like(x))
     if not writes(block):
         at = owner * length + place
         return x[at], r[at], math.inf
@@ -210,9 +223,7 @@ def through(
     value, radius = _activated(kind, z, rz)
     if block.gate is not None:
         factor, error = normed.pairs(block.up, None, rows, columns)
-        radius = up(radius * (np.abs(factor) + error) + np.abs(value) * error)
-        radius = up(radius + 2 * U * np.abs(value * factor))
-        value = value * factor
+        value, radius = multiplied(value, radius, factor, error)
         ups, around = normed.many(block.up, None)
         spill = up(spill * (np.abs(ups) + around).max(axis=1, keepdims=True))
     live = (value != 0) | (radius > TINY)
@@ -227,17 +238,20 @@ def through(
     main = order[np.unique(rows[order], return_index=True)[1]]
     main = main[~c[rows[main]].any(axis=1)]
     others = np.setdiff1d(np.arange(len(rows)), main)
-    terms = np.bincount(rows, minlength=len(x))[:, None] + 2
     total = np.zeros_like(x)
     np.add.at(total, rows, (np.abs(value) + radius)[:, None] * np.abs(written))
     np.add.at(x, rows, value[:, None] * written)
     c[rows[main]] = radius[main, None] * written[main]
     np.add.at(r, rows[others], radius[others, None] * np.abs(written[others]))
-    r += spill * np.abs(block.down).max(axis=0) + gamma(terms + 2) * total
+    leaked = spill * np.abs(block.down).max(axis=0)
+    total += leaked
+    terms = np.bincount(rows, minlength=len(x))[:, None]  # GELU gives exactly 0 for all others
+    if block.gate is not None:
+        terms = np.count_nonzero(block.down, axis=0)
     if block.down_bias is not None:
         x += block.down_bias
-        r += gamma(terms + 2) * np.abs(block.down_bias)
-    r = up(r + 2 * U * (np.abs(x) + r + np.abs(c)))
+        total += np.abs(block.down_bias)
+    r = rounded(x, r + leaked + gamma(terms + 2) * total, c)
     return Stream(x, r, c), np.column_stack([rows[fired], columns[fired]]), certain
 
 
@@ -274,8 +288,8 @@ def _crowded(
     single += 1e-9 * rz  # of the doubles in which the slopes and their products are computed
     out, around = times(value, np.zeros_like(value), block.down, block.down_bias)
     around += up(radius + single @ size + gamma(len(size) + 2) * (loose @ size))
-    x, r = added(at.x, at.r, out, around)
-    r = up(r + 2 * U * np.abs(at.c))
+    x = at.x + out
+    r = rounded(x, at.r + around, at.c)
     if len(size) > CROWD:  # too many to name
         return Stream(x, r, at.c), np.zeros((0, 2), np.int64), np.zeros(len(x), bool)
     on = np.argwhere(z - rz > 0).astype(np.int64)

@@ -4,6 +4,7 @@ The folders that byheart compiles, hostile checkpoints, and checkpoints in which
 bound is larger than all others, so that nothing but this term can cover what the adversary does.
 """
 
+import itertools
 import json
 from array import array
 from types import SimpleNamespace
@@ -13,13 +14,15 @@ import pytest
 
 import check
 import check_stock
-from byheart.stock import enclose, forward
+import enclose as checker_enclose
+import enclose_blocks
+from byheart.stock import arithmetic, enclose, forward
 from byheart.stock.arithmetic import Stream, Unbounded
 from byheart.stock.checkpoint import Checkpoint, shapes
 from byheart.stock.enclose import margins
 
-pytest.importorskip("torch")
-from tests.stock.adversary import attacked  # noqa: E402
+torch = pytest.importorskip("torch")
+from tests.stock.adversary import UNIT, Execution, attacked  # noqa: E402
 
 
 def proved(network, tokens, answer):
@@ -106,11 +109,11 @@ def test_hostile_checkpoints_bear_the_adversary(model, items, seeds):
 # --- one term at a time
 
 
-def gpt2(lanes, vocabulary, neurons=1, heads=1, places=4, epsilon=1e-5, **tensors):
-    """A GPT-2 of one block in which all tensors but these and the gains are 0."""
+def gpt2(lanes, vocabulary, neurons=1, heads=1, places=4, epsilon=1e-5, layers=1, **tensors):
+    """A GPT-2 in which all tensors but these and the gains are 0."""
     config = {
         "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "tie_word_embeddings": True,
-        "vocab_size": vocabulary, "n_positions": places, "n_embd": lanes, "n_layer": 1,
+        "vocab_size": vocabulary, "n_positions": places, "n_embd": lanes, "n_layer": layers,
         "n_head": heads, "n_inner": neurons, "activation_function": "gelu_new",
         "layer_norm_epsilon": epsilon, "bos_token_id": 0, "eos_token_id": 0, "dtype": "float32",
     }  # fmt: skip
@@ -209,6 +212,44 @@ def assert_within(network, tokens, answer):
     assert other is None or other <= worst
 
 
+def cancelling(first, **biases):
+    """A GPT-2 whose stream is 2,000 in two lanes for a while, and whose answer reads how they
+    differ in the end: only roundings of the long stream, and of what made it, are left."""
+    return gpt2(
+        4, 2, wte_weight=[[0] * 4, [0, 0, 8, -8]], wpe_weight=[[1, -1, first, first]] * 4,
+        ln_f_weight=[0, 0, 1, 1], ln_f_bias=[0, 0, 0.1, -0.1],
+        **{name: bias if isinstance(bias, int) else [0, 0, bias, bias]
+           for name, bias in biases.items()},
+    )  # fmt: skip
+
+
+def test_the_sum_of_token_and_place():
+    assert_tight(cancelling(2000, attn_c_proj_bias=-2000.0), [0], 1, 0.9)
+
+
+def test_the_sum_of_stream_and_attention():
+    network = cancelling(0, attn_c_proj_bias=2000.0, mlp_c_proj_bias=-2000.0)
+    assert_tight(network, [0], 1, 0.8)
+
+
+def test_the_sums_of_stream_and_mlp():
+    """Five blocks add next to nothing, and the sixth one takes the long stream off again."""
+    biases = {f"{i}_mlp_c_proj_bias": 0.001 for i in range(5)}
+    network = cancelling(2000, layers=6, **biases, **{"5_mlp_c_proj_bias": -2000.0})
+    assert_tight(network, [0], 1, 0.8)
+
+
+def test_the_product_after_the_heads():
+    """4,096 lanes of a head hold the same value, with signs that cancel."""
+    lanes, value, out = 4096, np.zeros((4096, 4)), np.zeros((4, 4096))
+    value[:, 0], out[2] = 2.0**-12, np.resize([1, -1], lanes)
+    network = llama(
+        4, 2, size=lanes, embed_tokens_weight=[[1, 1, 0.5, 0], [0, 0, 16, 0]],
+        v_proj_weight=value, o_proj_weight=out,
+    )  # fmt: skip
+    assert_tight(network, [0], 1, 0.7)
+
+
 @pytest.mark.parametrize("others", [1, 12])
 def test_the_places_that_lose(others):
     """The last token attends to itself, the others have the opposite value and lose by 6 nats."""
@@ -223,6 +264,64 @@ def test_the_places_that_lose(others):
         attn_c_proj_weight=value, ln_f_weight=[0, 0, 1, 1, 0, 0, 0, 0],
     )  # fmt: skip
     assert_within(network, [3] * others + [0], 1)
+
+
+@pytest.mark.parametrize("kind", ["gelu_new", "gelu", "silu"])
+def test_activations(kind):
+    """The worst execution of every activation is within both radii, and uses a part of them."""
+    network = llama(2, 2) if kind == "silu" else gpt2(2, 2)
+    network.config["activation_function"] = kind
+    z = np.concatenate([np.linspace(-15.9 if kind == "silu" else -7.9, 8, 400), [20.0, 60.0]])
+    value, radius = enclose._activated(kind, z, np.zeros_like(z))
+    other, used = enclose_blocks.Activation(kind), []
+    found = [other.enclose(at, at) for at in map(checker_enclose.fixed, z.tolist())]
+    middles, radii = (np.array(x) / 2**60 for x in zip(*found, strict=True))
+    for sign in (1, -1):
+        worst = pushed(lambda e: e.activated("f", torch.tensor(z)), network, sign)
+        assert (np.abs(worst - value) <= radius).all()
+        assert (np.abs(worst - middles) <= radii + 1e-15).all()
+        used.append(np.abs(worst - value) / radius)
+    assert np.max(used) > 0.25
+
+
+def pushed(operation, network, sign):
+    """What an operation gives, lane by lane as large (or as small) as it may be."""
+    execution = Execution(network)
+    for _ in range(3):
+        found = operation(execution)
+        slopes = torch.autograd.grad(found.sum(), list(execution.off.values()))
+        for variable, slope in zip(execution.off.values(), slopes, strict=True):
+            variable.data = torch.where(slope == 0, variable.data, sign * slope.sign())
+    return operation(execution).detach().numpy()
+
+
+@pytest.mark.parametrize("errors", [(0, 0), (0.5, 0), (0, 0.25), (1, 1)])
+def test_products_of_two_numbers(errors):
+    """All corners, rounded: the worst one is what both radii are, but for the last digits."""
+    corners = [
+        abs((3 + a * errors[0]) * (5 + b * errors[1]) * (1 + c * UNIT) - 15)
+        for a, b, c in itertools.product((-1, 1), repeat=3)
+    ]
+    given = [np.float64(x) for x in (3, errors[0], 5, errors[1])]
+    value, radius = arithmetic.multiplied(*given)
+    assert value == 15 and max(corners) <= radius <= max(corners) * (1 + 1e-5)
+    middle, wide = enclose_blocks.multiplied(*map(checker_enclose.fixed, given))
+    assert middle == 15 << 60
+    assert max(corners) <= wide / 2**60 + 1e-15 and wide / 2**60 <= max(corners) * (1 + 1e-5)
+
+
+def test_neurons_that_are_off_are_terms_of_the_sum():
+    """One neuron is on; each of 3,000 others adds 1e-8, and each addition may be rounded."""
+    one, count = 2**0.5, 3000  # what a lane of 1 is after the norm
+    gate, embedding = np.zeros((count, 4)), [[1, 1, 0, 0], [0, 50, -50, 0]]
+    gate[:, 0] = -20 / one
+    gate[0, 0] = 20 / one
+    network = llama(
+        4, 2, neurons=count, embed_tokens_weight=embedding, model_norm_weight=[0, 1, 1, 0],
+        gate_proj_weight=gate, up_proj_weight=[1 / one, 0, 0, 0],
+        down_proj_weight=[[0], [0.03], [0.03], [0]],
+    )  # fmt: skip
+    assert_tight(network, [0], 1)
 
 
 def test_neurons_that_are_off_leak():
