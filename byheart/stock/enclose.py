@@ -185,12 +185,12 @@ def _rotated(y: Floats, r: Floats, angle: Floats) -> tuple[Floats, Floats]:
     """Rotary positions: y of heads [B, n, H, s]."""
     half = y.shape[-1] // 2
     cos, sin = (f(angle)[:, None, :] for f in (np.cos, np.sin))
-    wrong = (18 * U * angle + FUNCTION + 2 * U)[:, None, :]  # of a computed cos or sin
+    wrong = (18 * U * angle + FUNCTION + 2 * U)[:, None, :]  # of cos or sin, a product and a sum
     a, b, ra, rb = y[..., :half], y[..., half:], r[..., :half], r[..., half:]
     size = np.abs(a) + np.abs(b) + ra + rb
     turned = np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
-    first = ra * np.abs(cos) + rb * np.abs(sin) + size * (wrong + 3 * U)
-    second = rb * np.abs(cos) + ra * np.abs(sin) + size * (wrong + 3 * U)
+    first = ra * np.abs(cos) + rb * np.abs(sin) + size * wrong
+    second = rb * np.abs(cos) + ra * np.abs(sin) + size * wrong
     return turned, up(np.concatenate([first, second], axis=-1))
 
 
@@ -336,10 +336,9 @@ def _last(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats
     for count in np.unique(pieces).tolist():
         rows = np.flatnonzero(pieces == count)
         x, r, c = (part[rows] for part in at)
-        around = up(r + 4 * U * np.abs(c))
         middles = (2 * np.arange(count) + 1 - count) / count
         margins = (
-            differences(network, Stream(x + t * c, around, c / count), answers[rows]).min(axis=1)
+            differences(network, Stream(x + t * c, r, c / count), answers[rows]).min(axis=1)
             for t in middles.tolist()
         )
         found[rows] = np.min(np.stack(list(margins)), axis=0)

@@ -74,8 +74,20 @@ class Execution:
         result = result + self.wrong(f"{name} lanes", size)
         return self.rounded(f"{name} result", result if bias is None else result + bias)
 
+    def wheel(self, places):
+        """Cosines and sines of rotary positions [n, s / 2]: rule 6, and rule 2 for cos and sin."""
+        size = self.network.head_size
+        wave = torch.arange(size // 2).double() * (-2 / size)
+        wave = self.rounded("waves", torch.tensor(self.network.rotary_base).double() ** wave, 16)
+        angle = self.rounded("angles", places[:, None] * wave)
+        absolute = torch.full_like(angle, 8 * UNIT)
+        return (
+            torch.cos(angle) + self.wrong("cos", absolute),
+            torch.sin(angle) + self.wrong("sin", absolute),
+        )
+
     def turned(self, name, y, cos, sin):
-        """Rotary positions of heads [H, n, s]: rules 1 and 6."""
+        """Rotary positions of heads [H, n, s]: rule 1."""
         a, b = y.chunk(2, dim=-1)
 
         def times(lane, x, factor):
@@ -93,15 +105,10 @@ class Execution:
         read = self.product(f"{name} read", y, weights, block["attention_bias"])
         query, key, value = read.view(length, 3, heads, size).permute(1, 2, 0, 3)
         place = torch.arange(length).double()
-        if self.rms:  # rule 6, and rule 2 for cos and sin
-            wave = torch.arange(size // 2).double() * (-2 / size)
-            wave = self.rounded("waves", torch.tensor(network.rotary_base).double() ** wave, 16)
-            angle = self.rounded("angles", place[:, None] * wave)
-            absolute = torch.full_like(angle, 8 * UNIT)
-            cos = torch.cos(angle) + self.wrong("cos", absolute)
-            sin = torch.sin(angle) + self.wrong("sin", absolute)
-            query = self.turned(f"{name} query", query, cos, sin)
-            key = self.turned(f"{name} key", key, cos, sin)
+        if self.rms:
+            wheel = self.wheel(place)
+            query = self.turned(f"{name} query", query, *wheel)
+            key = self.turned(f"{name} key", key, *wheel)
         total = query.abs() @ key.abs().transpose(1, 2)
         scores = query @ key.transpose(1, 2) + self.wrong(f"{name} sums", gamma(size + 1) * total)
         scores = self.rounded(f"{name} scores", scores / math.sqrt(size), 2)
@@ -191,3 +198,14 @@ def attacked(network, tokens, answer, rivals=2, steps=4):
                     off = execution.off[name].data
                     execution.off[name].data = torch.where(slope == 0, off, -slope.sign())
     return exact, worst
+
+
+def pushed(operation, network, sign):
+    """What an operation gives, lane by lane as large (or as small) as it may be."""
+    execution = Execution(network)
+    for _ in range(3):
+        found = operation(execution)
+        slopes = torch.autograd.grad(found.sum(), list(execution.off.values()))
+        for variable, slope in zip(execution.off.values(), slopes, strict=True):
+            variable.data = torch.where(slope == 0, variable.data, sign * slope.sign())
+    return operation(execution).detach().numpy()
