@@ -33,6 +33,12 @@ def gamma(terms: Any) -> Any:
     return terms * U / (1 - terms * U)
 
 
+def sums(weights: Floats, bias: Floats | None, axis: int = 0) -> Floats:
+    """The relative error of sums of products with these weights and a bias: gamma(k + 1) for k
+    products that are not 0, and one rounding more for the bias."""
+    return gamma(np.count_nonzero(weights, axis=axis) + (1 if bias is None else 2))
+
+
 def up(radius: Floats) -> Floats:
     return radius * UP + TINY
 
@@ -58,6 +64,7 @@ class Normed:
     shift   bounds the mean's error times the scale, [n, 1]; it is multiplied by the gain
     factor  bounds the relative error of the scale, [n, 1]
     c       the uncertain direction after the norm
+    most    bounds the absolute value of every lane
     """
 
     def __init__(self, at: Stream, gain: Floats, bias: Floats | None, epsilon: float, rms: bool):
@@ -86,9 +93,12 @@ class Normed:
         grown = scale * (1 + self.factor)
         self.shift = up(shift * grown)
         rounding = 6 * U * (most + np.abs(mean) + shift) * np.abs(gain) * grown
-        result = np.abs(self.y) * (1 + self.factor) + np.abs(self.bias)
-        self.rounding = up(rounding + 2 * U * result)
-        self.lane = up(at.r * np.abs(gain) * grown + self.rounding)
+        lane = at.r * np.abs(gain) * grown
+        result = (np.abs(self.y) + np.abs(self.c) + self.shift * np.abs(gain)) * (1 + self.factor)
+        result += lane + np.abs(self.bias)
+        self.rounding = up(rounding + U * (result + rounding))
+        self.lane = up(lane + self.rounding)
+        self.most = up(result + self.rounding)
         self.gain = gain
         # what `pairs` needs: the stream, and what is off by rounding alone
         self.rms, self.scale, self.centred, self.r, self.direction = rms, scale, centred, at.r, at.c
@@ -96,12 +106,6 @@ class Normed:
         self.mean_off = (
             np.zeros_like(mean) if rms else up(gamma(size) * most.mean(1, keepdims=True))
         )
-
-    @property
-    def most(self) -> Floats:
-        """A bound for every lane, in absolute value."""
-        inner = np.abs(self.y) + np.abs(self.c) + self.shift * np.abs(self.gain)
-        return up(inner * (1 + self.factor) + self.lane + np.abs(self.bias))
 
     def rows(self, chosen: np.ndarray | slice) -> "Normed":
         part = object.__new__(Normed)
@@ -116,14 +120,13 @@ class Normed:
         size = np.abs(weights)
         fixed = self.bias @ weights + (0.0 if bias is None else bias)
         moved = self.y @ weights
-        terms = np.count_nonzero(weights, axis=0) + 1
         total = self.most @ size + (0.0 if bias is None else np.abs(bias))
         radius = (
             self.factor * np.abs(moved)
             + (self.shift * np.abs(self.gain @ weights) + np.abs(self.c @ weights))
             * (1 + self.factor)
             + self.lane @ size
-            + gamma(terms + 1) * total
+            + sums(weights, bias) * total
         )
         return moved + fixed, up(radius)
 
@@ -132,7 +135,7 @@ class Normed:
         fixed = self.bias @ weights + (0.0 if bias is None else bias)
         moved = self.y @ weights
         length = np.linalg.norm(weights, axis=0)
-        terms = gamma(int(np.count_nonzero(weights, axis=0).max(initial=0)) + 2)
+        terms = sums(weights, bias).max(initial=0)
         lane = np.linalg.norm(self.lane, axis=1, keepdims=True)
         lane += terms * np.linalg.norm(self.most, axis=1, keepdims=True)
         radius = self.factor * np.abs(moved)
@@ -181,14 +184,13 @@ class Normed:
         inner = up(first + second)
         off = up((1 + 10 * U) / np.sqrt(1 - part.off[:, 0]) - 1)
         grown = scale * (1 + part.factor[:, 0])
-        terms = np.count_nonzero(w, axis=1) + 2
         total = dot(part.most, size) + np.abs(added)
         found = (
             inner
             + off * (np.abs(moved) + inner)
             + part.mean_off[:, 0] * grown * np.abs(w @ self.gain)
             + dot(part.rounding, size)
-            + gamma(terms) * total
+            + sums(w, bias, axis=1) * total
         )
         return moved + w @ self.bias + added, up(found)
 
@@ -202,7 +204,7 @@ def times(x: Floats, r: Floats, weights: Floats, bias: Floats | None) -> tuple[F
     size = np.abs(weights)
     out = x @ weights if bias is None else x @ weights + bias
     total = (np.abs(x) + r) @ size + (0.0 if bias is None else np.abs(bias))
-    return out, up(r @ size + gamma(np.count_nonzero(weights, axis=0) + 2) * total)
+    return out, up(r @ size + sums(weights, bias) * total)
 
 
 def rounded(x: Floats, r: Floats, c: Floats | float = 0.0) -> Floats:

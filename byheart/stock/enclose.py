@@ -25,6 +25,7 @@ from .arithmetic import (
     gamma,
     multiplied,
     rounded,
+    sums,
     times,
     up,
 )
@@ -281,9 +282,8 @@ def _crowded(
         + written(normed.c @ block.up)
         + np.stack([e @ np.abs((block.up * s) @ block.down) for e, s in lanes])
     )
-    terms = gamma(np.count_nonzero(block.up, axis=0) + 2)
     bias = 0.0 if block.up_bias is None else np.abs(block.up_bias)
-    rounding = terms * (normed.most @ np.abs(block.up) + bias)
+    rounding = sums(block.up, block.up_bias) * (normed.most @ np.abs(block.up) + bias)
     single = 1.13 * rounding + CURVED * rz * rz + 20 * U * (np.abs(z) + rz)
     single += 1e-9 * rz  # of the doubles in which the slopes and their products are computed
     out, around = times(value, np.zeros_like(value), block.down, block.down_bias)
@@ -355,7 +355,7 @@ def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> 
     E = network.embedding[:, lanes].T  # [lanes, V]
     y, c, lane, most = (x[:, lanes] for x in (normed.y, normed.c, normed.lane, normed.most))
     g, b = gain[lanes], normed.bias[lanes]
-    size, terms = np.abs(E), np.count_nonzero(E, axis=0) + 2
+    size = np.abs(E)
     here = np.arange(len(y))
 
     def against(values: Floats) -> Floats:
@@ -363,7 +363,7 @@ def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> 
         own = values[answers][:, None] if values.ndim == 1 else values[here, answers][:, None]
         return own - values
 
-    each = up(lane @ size + gamma(terms) * (most @ size))
+    each = up(lane @ size + sums(E, None) * (most @ size))
     moved, factor = against(y @ E), normed.factor
     found = moved + against(b @ E)
     found -= up(factor * np.abs(moved))

@@ -61,6 +61,12 @@ def test_the_rounding_of_the_lanes_of_a_norm():
     assert_tight(network, [0], 1, 0.8)
 
 
+def test_the_rounding_of_what_a_norm_gives():
+    """A large bias that the answer takes off again."""
+    network = reading([1, 1, -1, -1], [1, -1, 0, 0], np.zeros(4), [1001, 1000, 0, 0])
+    assert_tight(network, [0], 1, 0.9)
+
+
 def test_the_mean_of_a_norm():
     """The answer reads all lanes alike: their sum is 0, apart from the error of the mean."""
     stream = np.resize([9, 11], 600)
@@ -197,14 +203,18 @@ def test_neurons_that_are_off_are_terms_of_the_sum():
     assert_tight(network, [0], 1)
 
 
-@pytest.mark.parametrize("up", [[[1000, 0, 0, 0], [0] * 4], [[1e8, -1e8, 0, 0]]])
-def test_neurons_that_are_off_leak(up):
-    """64 neurons with the argument -17 write 0.03 together, by factors or by their errors."""
+@pytest.mark.parametrize(
+    ("count", "up"),
+    [(64, [[1000, 0, 0, 0], [0] * 4]), (64, [[1e8, -1e8, 0, 0]]), (5000, [[8, 0, 0, 0]])],
+)
+def test_neurons_that_are_off_leak(count, up):
+    """Neurons with the argument -17 write 0.03 together: by their factors, by the errors of these,
+    and so many that the roundings of their sum count."""
     one = 2**0.5  # what a lane of 1 is after the norm
     network = llama(
-        4, 2, neurons=64, embed_tokens_weight=[[1, 1, 0, 0], [0, 2, 0, 0]],
+        4, 2, neurons=count, embed_tokens_weight=[[1, 1, 0, 0], [0, 2, 0, 0]],
         model_norm_weight=[0, 1, 0, 0], gate_proj_weight=[-17 / one, 0, 0, 0],
-        up_proj_weight=np.resize(np.array(up) / one, (64, 4)),
+        up_proj_weight=np.resize(np.array(up) / one, (count, 4)),
         down_proj_weight=[[0], [1], [0], [0]],
     )  # fmt: skip
     assert_within(network, [0], 1)
@@ -295,6 +305,7 @@ READ = {
     "the product": (np.resize([1, -1], 300), np.resize([3, 2.9], 300), 0, 0),
     "the activation": ([1, -1, 2, -2], [0] * 4, 10, 0),
     "the lanes of the stream": ([1, -1, 0, 0], [4, -4, 1, -1], 0, [0, 0, 1e-4, 1e-4]),
+    "the mean of the stream": ([1, -1, *[0] * 6], [5, 3, *[0] * 6], 0, [0, 0, *[1e-4] * 6]),
     "its direction": ([1, -1, 0, 0], [4, -4, 1, -1], 0, [0, 0, 1e-4, -1e-4]),
 }
 MLPS = [(gpt2, 1, name) for name in READ] + [(gpt2, 9, name) for name in READ]
@@ -358,3 +369,12 @@ def checked_mlp(network, x, wide, together):
     block = rebuilt(network).blocks[0]
     found, _, _ = block.neurons.added(stream, block.second.of(stream))
     return found
+
+
+@pytest.mark.parametrize("neurons", [1, 9])
+def test_a_neuron_at_0_is_neither_on_nor_off(neurons):
+    x = np.array([[1.0, -1, 2, -2]])
+    for bias, on, sure in ((1, neurons, True), (0, 0, False), (-1, 0, True)):
+        network = gpt2(4, 2, neurons=neurons, c_fc_bias=bias)
+        _, fired, certain = enclose.through(network, network.block(0), Stream(x, 0 * x, 0 * x))
+        assert (len(fired), certain.tolist()) == (on, [sure])

@@ -44,7 +44,8 @@ def fold_run(M, I, op):
     number looked up is its first limb times U and less than U more, so for k of them with the sum
     `total` of first limbs, 2 (x - t) is less than (2 slack + k) U away from (2 lead - total) U. If
     that decides whether the fold fires, and what it does to other lanes, then 2 t is put on a list
-    and added to x later. If not, and for other slopes, x is computed.
+    and added to x later. If not, and for other slopes, x is computed. Both ways give the same x: to
+    decide less, by a wider margin or none above which a fold fires for sure, is only slower.
 
     Nothing overflows: lead is below FAR = 2**60 in absolute value before each step, and what is
     looked up is below 2**60 U (folds.ROOM).
