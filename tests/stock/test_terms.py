@@ -361,6 +361,18 @@ def assert_enclosed(network, x, wide, together, least):
     assert least < max(used) <= 1
 
 
+@pytest.mark.parametrize("name", READ)
+def test_the_bound_of_a_whole_product_is_no_smaller(name):
+    """Which neurons are bounded one by one is decided by the coarse bound of all."""
+    x, read, bias, wide = (np.array(given, float) for given in READ[name])
+    wide, none = np.broadcast_to(wide, x.shape)[None], np.zeros((1, len(x)))
+    for r, c in ((wide, none), (none, wide)):
+        normed = arithmetic.Normed(Stream(x[None], r, c), np.ones(len(x)), None, 1e-5, False)
+        middle, radius = normed.times(read[:, None], bias[None])
+        same, coarse = normed.many(read[:, None], bias[None])
+        assert same == pytest.approx(middle) and (coarse >= radius * (1 - 1e-9)).all()
+
+
 def checked_mlp(network, x, wide, together):
     """The stream after the MLP of the first block, as the checker encloses it."""
     middle, wide = ([checker_enclose.fixed(lane) for lane in lanes] for lanes in (x, wide))
