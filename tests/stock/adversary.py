@@ -201,11 +201,14 @@ def attacked(network, tokens, answer, rivals=2, steps=4):
 
 
 def pushed(operation, network, sign):
-    """What an operation gives, lane by lane as large (or as small) as it may be."""
+    """What an operation gives, lane by lane as large (or as small) as it may be. All errors are -1
+    at first: what matters by its square alone has no slope at 0."""
     execution = Execution(network)
+    operation(execution)
+    for variable in execution.off.values():
+        variable.data.fill_(-1)
     for _ in range(3):
-        found = operation(execution)
-        slopes = torch.autograd.grad(found.sum(), list(execution.off.values()))
+        slopes = torch.autograd.grad(operation(execution).sum(), list(execution.off.values()))
         for variable, slope in zip(execution.off.values(), slopes, strict=True):
             variable.data = torch.where(slope == 0, variable.data, sign * slope.sign())
     return operation(execution).detach().numpy()

@@ -189,6 +189,11 @@ def test_products_of_two_numbers(errors):
     assert max(corners) <= wide / 2**60 + 1e-15 and wide / 2**60 <= max(corners) * (1 + 1e-5)
 
 
+def test_a_rounding_is_of_all_that_is_uncertain():
+    radius = arithmetic.rounded(*np.array([[1.0], [2.0], [3.0]]))
+    assert 2 + 6 * UNIT <= radius[0] <= 2 + 7 * UNIT
+
+
 def test_neurons_that_are_off_are_terms_of_the_sum():
     """One neuron is on; each of 3,000 others adds 1e-8, and each addition may be rounded."""
     one, count = 2**0.5, 3000  # what a lane of 1 is after the norm
@@ -308,7 +313,11 @@ READ = {
     "the mean of the stream": ([1, -1, *[0] * 6], [5, 3, *[0] * 6], 0, [0, 0, *[1e-4] * 6]),
     "its direction": ([1, -1, 0, 0], [4, -4, 1, -1], 0, [0, 0, 1e-4, -1e-4]),
 }
-MLPS = [(gpt2, 1, name) for name in READ] + [(gpt2, 9, name) for name in READ]
+SECOND = {  # order: the length of the stream alone, and with what it scales
+    "its square": ([1, -1, 0, 0], [4, -4, 0, 0], 0, [0, 0, 0.1, -0.1]),
+    "its products": ([1, -1, 0, 0], [0.01, -0.01, 4000, -4000], 20, [0.2, 0.2, 1e-3, 1e-3]),
+}
+MLPS = [(gpt2, 1, name) for name in READ | SECOND] + [(gpt2, 9, name) for name in READ]
 MLPS += [(llama, 1, name) for name in READ if name != "the activation"]
 
 
@@ -316,7 +325,7 @@ MLPS += [(llama, 1, name) for name in READ if name != "the activation"]
 def test_mlps(make, neurons, name):
     """All neurons read the same, and one of them writes to lane 1. Nine that are on are bounded
     together. The factors of Llama's neurons are lane 0; it has no biases."""
-    x, read, bias, wide = (np.array(given, float) for given in READ[name])
+    x, read, bias, wide = (np.array(given, float) for given in (READ | SECOND)[name])
     lanes = len(x)
     up, down = np.outer(np.ones(neurons), read), np.zeros((lanes, neurons))
     down[1, 0] = 8
@@ -327,7 +336,7 @@ def test_mlps(make, neurons, name):
         given = {"gate_proj_weight": up, "up_proj_weight": factor, "down_proj_weight": down}
     network = make(lanes, 2, neurons=neurons, **given)
     least = 0.4 if name == "the activation" else 0.7
-    assert_enclosed(network, x, wide, name == "its direction", least)
+    assert_enclosed(network, x, wide, name in ("its direction", "its square"), least)
 
 
 @pytest.mark.parametrize("off", [0, 140])
