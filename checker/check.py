@@ -2604,6 +2604,8 @@ class Steep:
                 parts, [*starts[1:], len(steps) - 1], strict=True
             ):
                 logit = self.highest(begin, end, slope, height, bits)
+                if logit >> bits > STEEP_DIGITS:  # of a label that does not occur here
+                    raise NotSteep("the logits are far from 0")
                 if logit not in known:
                     known[logit] = exp.up(logit)
                 powers.append(known[logit])
