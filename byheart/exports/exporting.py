@@ -1,7 +1,6 @@
 """export: a model for another tool, run there on all of its data before it appears."""
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from ..claims.kind import Progress, Runtime
 from ..claims.verification import OBSERVED, REFUTED, Verification
 from ..data.dataset import Dataset
 from ..errors import ByheartError
-from ..machine.files import refuse_existing
+from ..machine.files import new_part, refuse_existing
 from ..machine.swap import sync
 from ..machine.watch import SILENT, Watch
 from ..machine.words import brief
@@ -158,10 +157,9 @@ def held_by(model: Model, data: Dataset) -> Dataset:
 @contextmanager
 def _appearing(place: Path) -> Iterator:
     """A folder to fill, which becomes `place` if it is kept and vanishes otherwise."""
-    part = place.with_name(f".byheart-export-{secrets.token_hex(8)}.part")
-    kept: list[bool] = []
+    part, lock, kept = None, None, list[bool]()
     try:
-        os.mkdir(part)
+        part, lock = new_part(place, folder=True)
         yield part, lambda: kept.append(True)
         if kept:
             for path in part.iterdir():
@@ -172,4 +170,7 @@ def _appearing(place: Path) -> Iterator:
     except OSError as error:
         raise ByheartError(f"{place} cannot be written: {error.strerror or error}.") from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        if part is not None:
+            shutil.rmtree(part, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)

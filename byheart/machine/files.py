@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ByheartError
-from .names import KNOWN
+from .names import EXPORTED, KNOWN
 
 HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # locks are those of one machine
 
@@ -86,7 +86,7 @@ def _remove_abandoned(part: Path) -> None:
         if facts.st_uid == os.geteuid():
             if stat.S_ISREG(facts.st_mode):
                 part.unlink()
-            elif {entry.name for entry in os.scandir(part)} <= set(KNOWN):
+            elif {entry.name for entry in os.scandir(part)} <= {*KNOWN, *EXPORTED}:
                 remove(part)
     except OSError:
         pass  # another process has removed it
@@ -97,7 +97,7 @@ def _remove_abandoned(part: Path) -> None:
 def remove(folder: Path) -> None:
     """Remove what byheart wrote, by name: whatever else might be there stays."""
     with suppress(OSError):
-        for name in KNOWN:
+        for name in (*KNOWN, *EXPORTED):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
 

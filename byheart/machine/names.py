@@ -13,6 +13,7 @@ STOCK = (  # of a stock checkpoint: those of Hugging Face, and ours
 )  # fmt: skip
 TOKENIZER = "tokenizer.json"  # splits questions as the data was split
 KNOWN = tuple(dict.fromkeys([*FILES, *STOCK, "certificate.json", "README.md", "data.jsonl"]))
+EXPORTED = ("model.py", "model.onnx", "model.gguf", "modeling_byheart.py")  # of other tools
 
 
 def as_json(value: dict[str, Any]) -> bytes:

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import os
+import signal
 from dataclasses import replace
 from functools import cache
 
@@ -195,6 +197,19 @@ def test_other_data_and_a_place_that_is_taken(tmp_path):
     with pytest.raises(ByheartError, match="exists; choose another name"):
         export(model, "torch", tmp_path / "out")
     assert [x.name for x in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path, monkeypatch):
+    model = compiled("float64 of numbers")
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(os, "rename", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        export(model, "torch", tmp_path / "out")
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.endswith(".part") and (left / "model.py").exists()
+    export(model, "torch", tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_package_that_is_missing_is_one_sentence(monkeypatch):
