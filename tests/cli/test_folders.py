@@ -111,3 +111,10 @@ def test_notes_are_no_part_of_the_claim(run, checker, tmp_path, name, shift):
     assert run("verify", folder) == run("recall", folder, *words) == 0
     assert run("recall", folder, "--trace", *words) == 0
     run("recall", folder, "--steps", "2", *words)
+
+
+def test_a_rule_of_text_that_is_not_known_is_one_sentence(tmp_path, capsys):
+    values = [{"unit": "other"} if note[-1] == "loading" else ... for note in NOTES]
+    folder = noted(CHECKER / "examples/good/words", tmp_path / "m", values)
+    assert main(["recall", str(folder), "no"]) == 2
+    assert "--unit must be one of word, wordpunct, char" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from itertools import islice
 
 import regex
 
-from ...errors import ByheartError
+from ...errors import ByheartError, OptionError
 from .raw import Raw
 
 SEPARATOR = "<|endoftext|>"
@@ -142,4 +142,6 @@ def tables(texts: Sequence[str]) -> list[str]:
 def tokenize(unit: str) -> Tokenize:
     """The function that splits a document into tokens; the unit may be given as its rule."""
     rules: dict[str, Tokenize] = {"spaced": spaced, "wordpunct": WORD.findall, "char": list}
-    return rules[UNITS.get(unit, unit)]
+    if (rule := UNITS.get(unit, unit)) not in rules:  # of a folder, which may say anything
+        raise OptionError("unit", unit, f"must be one of {', '.join(UNITS)}")
+    return rules[rule]
