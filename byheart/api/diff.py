@@ -93,13 +93,12 @@ def diff(
 def stated(model: Model) -> dict[str, Any]:
     """What a model is apart from its parameters, by the names that its files give it."""
     store = kind_of(model).store
-    groups = store.describe(model) | store.certificate(model.claim)
-    inside = {
-        f"{name}.{key}": x
-        for name, group in groups.items()
-        if isinstance(group, dict)
-        for key, x in group.items()
+    found: dict[str, Any] = {
+        "number": model.number,
+        "tokens": model.tokens,
+        "labels": model.claim.labels,
     }
-    alone = {name: x for name, x in groups.items() if not isinstance(x, dict)}
-    words = {"tokens": model.tokens, "labels": model.claim.labels}
-    return {"number": model.number, **inside, **alone, **words}
+    for name, x in (store.describe(model) | store.certificate(model.claim)).items():
+        inside = x.items() if isinstance(x, dict) else ()
+        found |= {f"{name}.{key}": y for key, y in inside} or {name: x}
+    return found
