@@ -251,7 +251,7 @@ class Norm:
             middle = [x - mean for x in middle]
             means = [sum(direction) // size for direction in directions]
             directions = [[x - m for x in d] for d, m in zip(directions, means, strict=True)]
-            shift = up(gamma(size) * (sum(bounds) // size + 1))
+            shift = up(gamma(size + 48) * (sum(bounds) // size + 1))
             shift += sum(stream.radius) // size + len(directions) + 2
         # the sum of squares, in units of 2^-2F
         square = sum(x * x for x in middle)
@@ -269,9 +269,10 @@ class Norm:
         squares = sum(x * x for x in bounds)
         mean_size = abs(mean) + shift
         if self.bias is not None:
-            error = gamma(size + 4) * (squares // size + 1 + mean_size * mean_size)
+            around = squares // size + 1 + 2 * mean_size * (sum(bounds) // size + 1)
+            error = gamma(size + 16) * around
         else:
-            error = gamma(size + 2) * (squares // size + 1)
+            error = gamma(size + 4) * (squares // size + 1)
         error = up(error) + 1
         epsilon = self.epsilon.numerator << 2 * F
         low = (square - 2 * cross) // size - error + epsilon // self.epsilon.denominator
@@ -316,7 +317,7 @@ class Norm:
             for x, g, y in zip(bounds, gains, found, strict=True)
         ]
         radius = plus(loose, lane)
-        most = up(gamma(size) * (sum(bounds) // size + 1)) + 2
+        most = up(gamma(size + 48) * (sum(bounds) // size + 1)) + 2
         rounding = Rounding(lane, error, 0 if self.bias is None else most, highest)
         bounds = plus(found, lane)
         return Normed(self, middle, directions, spreads, radius, factor, shift, bounds, rounding)

@@ -77,11 +77,12 @@ class Normed:
         # var(x + e) - var(x) = 2 mean(d e) + var(e), since the d add up to 0; likewise for squares
         moved = (2 * np.abs(centred) * radius + radius * radius).mean(axis=1, keepdims=True)
         squares = (most * most).mean(axis=1, keepdims=True)
-        shift = np.zeros_like(mean)
+        shift, around = np.zeros_like(mean), gamma(size + 4) * squares  # docs/float32.md, lemma 4
         if not rms:
-            shift = radius.mean(axis=1, keepdims=True) + gamma(size) * most.mean(1, keepdims=True)
-        around = squares if rms else squares + (np.abs(mean) + shift) ** 2
-        moved = up(moved + gamma(size + 4) * around)
+            sizes = most.mean(axis=1, keepdims=True)
+            shift = radius.mean(axis=1, keepdims=True) + gamma(size + 48) * sizes
+            around = gamma(size + 16) * (squares + 2 * (np.abs(mean) + shift) * sizes)
+        moved = up(moved + around)
         if not (moved < (variance + epsilon) / 2).all():
             raise Unbounded("the error of a norm's variance is as large as the variance")
         scale = 1 / np.sqrt(variance + epsilon)
@@ -92,20 +93,18 @@ class Normed:
         self.bias = np.zeros(size) if bias is None else bias
         grown = scale * (1 + self.factor)
         self.shift = up(shift * grown)
-        rounding = 6 * U * (most + np.abs(mean) + shift) * np.abs(gain) * grown
+        rounding = (6 * U * (most + np.abs(mean) + shift) * grown + TINY) * np.abs(gain)
         lane = at.r * np.abs(gain) * grown
         result = (np.abs(self.y) + np.abs(self.c) + self.shift * np.abs(gain)) * (1 + self.factor)
         result += lane + np.abs(self.bias)
-        self.rounding = up(rounding + U * (result + rounding))
+        self.rounding = up(rounding + 2 * U * (result + rounding))
         self.lane = up(lane + self.rounding)
         self.most = up(result + self.rounding)
         self.gain = gain
         # what `pairs` needs: the stream, and what is off by rounding alone
         self.rms, self.scale, self.centred, self.r, self.direction = rms, scale, centred, at.r, at.c
-        self.off = up(gamma(size + 4) * around * scale**2 / (1 - share))
-        self.mean_off = (
-            np.zeros_like(mean) if rms else up(gamma(size) * most.mean(1, keepdims=True))
-        )
+        self.off = up(around * scale**2 / (1 - share))
+        self.mean_off = np.zeros_like(mean) if rms else up(gamma(size + 48) * sizes)
 
     def rows(self, chosen: np.ndarray | slice) -> "Normed":
         part = object.__new__(Normed)

@@ -190,16 +190,17 @@ def test_the_worst_execution_of_a_norm_and_a_product_is_enclosed(kind, errors, a
                 actual += m * (away if away else np.sign(slope) * sign)
             mean = 0.0
             if kind == "gpt2":
-                mean = actual.mean() - sign * np.sign(row @ gain) * gamma(n) * abs(actual).mean()
-                size = (actual**2).mean() + actual.mean() ** 2
-                variance, error = actual.var(), gamma(n + 4) * size
+                each = abs(actual).mean()
+                mean = actual.mean() - sign * np.sign(row @ gain) * gamma(n + 48) * each
+                size = (actual**2).mean() + 2 * abs(mean) * each
+                variance, error = actual.var(), gamma(n + 16) * size
             else:
-                variance, error = (actual**2).mean(), gamma(n + 2) * (actual**2).mean()
+                variance, error = (actual**2).mean(), gamma(n + 4) * (actual**2).mean()
             raw = (actual - mean) * gain
             up = sign * np.sign(row @ raw)
             scale = (1 + up * 10 * u) / np.sqrt(variance - up * error + 1e-5)
             y = raw * scale + bias
-            slack = 6 * u * (abs(actual) + abs(mean)) * abs(gain) * scale + u * abs(y)
+            slack = 6 * u * (abs(actual) + abs(mean)) * abs(gain) * scale + 2 * u * abs(y)
             y = y + sign * np.sign(row) * slack
             value = row @ y + 0.75 + sign * gamma(n + 1) * (abs(row) @ abs(y) + 0.75)
             assert abs(value - found) <= width + 1e-13

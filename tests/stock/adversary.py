@@ -60,19 +60,19 @@ class Execution:
         squares = (x * x).mean(-1, keepdim=True)
         if self.rms:
             mean = torch.zeros_like(squares)
-            spread = squares + self.wrong(f"{name} squares", gamma(lanes + 2) * squares)
+            spread = squares + self.wrong(f"{name} squares", gamma(lanes + 4) * squares)
         else:
             centre = x.mean(-1, keepdim=True)
-            size = gamma(lanes) * x.abs().mean(-1, keepdim=True)
-            mean = centre + self.wrong(f"{name} mean", size)
+            size = x.abs().mean(-1, keepdim=True)
+            mean = centre + self.wrong(f"{name} mean", gamma(lanes + 48) * size)
             spread = ((x - centre) ** 2).mean(-1, keepdim=True)
-            size = gamma(lanes + 4) * (squares + mean * mean)
+            size = gamma(lanes + 16) * (squares + 2 * mean.abs() * size)
             spread = spread + self.wrong(f"{name} variance", size)
         scale = self.rounded(f"{name} scale", 1 / torch.sqrt(spread + epsilon), 10)
         result = (x - mean) * scale * gain
         size = 6 * UNIT * (x.abs() + mean.abs()) * gain.abs() * scale
         result = result + self.wrong(f"{name} lanes", size)
-        return self.rounded(f"{name} result", result if bias is None else result + bias)
+        return self.rounded(f"{name} result", result if bias is None else result + bias, 2)
 
     def wheel(self, places):
         """Cosines and sines of rotary positions [n, s / 2]: rule 6, and rule 2 for cos and sin."""
