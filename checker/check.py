@@ -3273,7 +3273,11 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  whatever a file provokes is refused
         sentence = f"not readable as a model: {type(error).__name__}: {error}"
     else:
-        print_report(report, given.json)
+        try:
+            print_report(report, given.json)
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever read it has seen enough; Python must not complain again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1 if report.failures else 0
     print(f"check: {sentence}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
     return 2

@@ -204,6 +204,7 @@ def differences(model: ModelData, dataset: Dataset) -> list[str]:
         has = plural(whole, "context")
         return [f"the data has {has}, the model was made from {named.contexts}"]
     claimed = model.record.verification
-    if claimed is not None and claimed.evidence == PROVED and claimed.checked != whole:
-        return [f"certificate.json claims {claimed.checked} {claim.noun}, the data has {whole}"]
+    if claimed is not None and not claim.covers(claimed, whole, every=False):
+        verified = f"{claimed.checked} {claim.noun} {claimed.evidence}"
+        return [f"certificate.json claims {verified}, the data has {whole}"]
     return []

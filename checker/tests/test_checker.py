@@ -51,6 +51,16 @@ def test_bad_folders_fail_with_their_own_sentence(example, capsys):
         assert run(example) == (0 if expected["data"] else 2)
 
 
+def test_a_reader_that_has_seen_enough_is_no_error():
+    folder = EXAMPLES / "good/words"
+    reads, writes = os.pipe()
+    os.close(reads)
+    command = [sys.executable, CHECKER / "check.py", folder, folder / "data.jsonl"]
+    done = subprocess.run(command, stdout=writes, stderr=subprocess.PIPE)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 ALL_UNDER_O = """
 import contextlib, io, json, pathlib, sys
 import check
