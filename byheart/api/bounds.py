@@ -99,6 +99,7 @@ def bounds(
     effective: bool = False,
     models: Mapping[str, Model] | Iterable[str | Path] = (),
     network: bool = False,
+    positions: bool | None = None,
     loading: Mapping[str, Any] | None = None,
     watch: Watch = SILENT,
     **sizes: int | str | None,
@@ -115,6 +116,7 @@ def bounds(
         effective: Also measure how many parameters of a small decoder count.
         models: Folders of models, or models by name: what they take for this dataset.
         network: Also build or size our own network for the dataset, if that is small enough.
+        positions: Whether order counts: contexts are counted as `compile` counts them.
         loading: How to read the file: the keyword arguments of `byheart.load`. Its length is
             the context length of an architecture without one, too.
         watch: Told about the stages of the work.
@@ -150,7 +152,7 @@ def bounds(
         watch.stage("loading")
         counted = data if read_already else read(data, **options)
         watch.stage("counting")
-        facts = data_facts(counted, name)
+        facts = data_facts(counted, name, positions)
         if others:
             watch.stage("verifying")
             dataset = data if read_already else load(data, **options)
@@ -169,7 +171,8 @@ def bounds(
     own = None
     if network and facts is not None and (facts.sequences or 0) <= MAX_SEQUENCES:
         watch.stage("building")
-        own = own_row(data if isinstance(data, Dataset) else load(data, **options), watch)
+        written_out = data if isinstance(data, Dataset) else load(data, **options)
+        own = own_row(written_out, watch, positions)
     return Bounds(
         dataset=facts,
         architecture=model,

@@ -138,7 +138,7 @@ def compare(
     steps = []
     for size in sizes:
         part = dataset if size == len(dataset) else dataset.prefix(size)
-        facts = data_facts(part)
+        facts = data_facts(part, positions=positions)
         watch.stage("comparing")
         known = [model_row(title, model, part, on_conflict) for title, model in others.items()]
         rows = ordered(all_rows(part, Question(facts), choice, watch, known), sort)

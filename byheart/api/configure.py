@@ -6,7 +6,7 @@ from typing import Any
 from ..constructions import ALL, find
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
-from ..data.contexts import Contexts, contexts, resolve
+from ..data.contexts import Contexts, contexts, order_counts, resolve
 from ..data.dataset import Dataset
 from ..errors import ByheartError, Message, OptionError
 from ..models.kinds import made_by
@@ -67,16 +67,10 @@ def construction_of(model: Model) -> Construction:
 
 
 def with_positions(construction: Construction, dataset: Dataset) -> Construction:
-    """The construction with `positions` decided: as asked for, otherwise order counts for words.
-
-    So it does for the ids of a corpus and for columns of numbers. Other numbers, and vectors, are a
-    multiset, as in the papers.
-    """
+    """The construction with `positions` decided: as asked for, or as the data suggests."""
     if not isinstance(construction, Labelled) or construction.positions is not None:
         return construction
-    text = bool({"documents", "separator", "dtype"} & set(dataset.loading))
-    columns = dataset.loading.get("numeric") == "tokens"  # a number is that of its column
-    return replace(construction, positions=dataset.kind == "string" or text or columns)
+    return replace(construction, positions=order_counts(dataset))
 
 
 def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) -> Message | None:

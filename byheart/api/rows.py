@@ -193,10 +193,10 @@ def related_rows(dataset: Dataset, choice: Choice, watch: Watch) -> list[Row]:
     return [*rows, replace(row, parameters=d * d, dense=d * d, depth=1, reason=reason)]
 
 
-def own_row(dataset: Dataset, watch: Watch) -> Row | None:
+def own_row(dataset: Dataset, watch: Watch, positions: bool | None = None) -> Row | None:
     """Our own network for this data: the default method or, where labels conflict, one-layer."""
     for name in (default_method(dataset), "one-layer"):
-        row = construction_row(find(name), dataset, Choice(), watch)
+        row = construction_row(find(name), dataset, Choice(positions=positions), watch)
         if row.applies and row.parameters is not None:
             return row
     return None
@@ -273,7 +273,7 @@ def association_rows(question: Question) -> list[Row]:
     if vocabulary < 2:
         return []
     size = max(LANES, data.length + 2)  # what the assumptions of these rows ask for
-    task = Task(data.contexts, vocabulary, data.length, size, size)
+    task = Task(data.ordered or data.contexts, vocabulary, data.length, size, size)
     rows = []
     for x in associations(task)[1:]:
         applies = not (data.conflicts or x.fails)

@@ -109,7 +109,7 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
     for row in rows:
         holds = (row.kind, row.quantity, row.direction) == ("theorem", "contexts", "at_least")
         if row.paper in PROVES and holds and row.value is not None:
-            if row.value >= (data.contexts or 0):
+            if row.value >= (data.ordered or data.contexts or 0):
                 return answer("yes", f"by {row.paper}, {row.item}, some weights do it.")
     distributions = lemma_1_parameters(contexts, max(2, data.labels or 2))
     own = f"This data: {plural(math.ceil(code), 'bit')} by the frequencies of its labels, beside "

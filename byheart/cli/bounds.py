@@ -42,6 +42,7 @@ SIZES = (
         metavar="PRESET",
         names=NAMES,
     ),
+    options.POSITIONS,
     flag("table", "Table 1 of kajitsuka2025 and of madden2024."),
     flag("effective", "Measure the number of effective parameters (at most 2,000)."),
     flag("all", "Every row, also rates and what does not apply."),

@@ -16,6 +16,7 @@ from ..errors import AssumptionError, OptionError
 from ..machine.tables import plural
 from .arrays import Ints, blocks, offsets, places, take, totals
 from .dataset import Dataset
+from .documents import Documents
 
 Hashes = NDArray[np.uint64]
 SHOWN = 8
@@ -61,6 +62,18 @@ def tally(dataset: Dataset, contexts: Contexts) -> Tally:
     """The pairs of a context and a label that occur, with their counts."""
     columns = contexts.group, dataset.labels, dataset.counts[dataset.owner]
     return Tally(*totals(np.column_stack(columns)).T)
+
+
+def order_counts(data: Dataset | Documents) -> bool:
+    """Whether order counts if nobody says so: for words, ids of a corpus and columns of numbers.
+
+    Other numbers, and vectors, are a multiset, as in the papers.
+    """
+    if isinstance(data, Documents):
+        return True
+    text = bool({"documents", "separator", "dtype"} & set(data.loading))
+    columns = data.loading.get("numeric") == "tokens"  # a number is that of its column
+    return data.kind == "string" or text or columns
 
 
 def contexts(dataset: Dataset, positions: bool, last: bool = True) -> Contexts:

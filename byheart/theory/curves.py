@@ -46,7 +46,7 @@ def curves(data: DataFacts) -> list[Curve]:
     for item in PLOTTED:
         points: list[tuple[int, float]] = []
         for N in numbers(data.contexts or 1000):
-            sized = replace(data, sequences=N, contexts=N, multisets=N)
+            sized = replace(data, sequences=N, contexts=N, ordered=N, multisets=N)
             value = item.answer(Question(sized)).value
             points += [] if value is None else [(N, value)]
         if points:

@@ -1,9 +1,10 @@
-"""The facts of a dataset that bounds read, counted as `byheart stats` counts them."""
+"""The facts of a dataset that bounds read, counted as `byheart stats` and `compile` count them."""
 
 from typing import Any
 
 import numpy as np
 
+from ..data.contexts import order_counts
 from ..data.dataset import Dataset
 from ..data.documents import Documents, distinct_tokens
 from ..data.statistics import count
@@ -11,8 +12,12 @@ from .information import code_length
 from .question import DataFacts
 
 
-def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
+def data_facts(
+    data: Dataset | Documents, name: str | None = None, positions: bool | None = None
+) -> DataFacts:
     """The facts of data that was read.
+
+    positions  whether order counts; None: as it does in `compile` for such data
 
     A label that is also a token counts once in `union`; a vector is not a label. In documents any
     token may be the next one.
@@ -29,13 +34,18 @@ def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
         if data.kind != "vector":
             tokens = data.tokens if data.kind == "string" else data.vectors[:, 0].tolist()
             union = len({*tokens, *data.label_names})
-    same = ("sequences", "contexts", "multisets", "labels", "vocabulary")
+    positions = order_counts(data) if positions is None else positions
+    same = ("sequences", "multisets", "labels", "vocabulary")
     facts: dict[str, Any] = {fact: getattr(counted, fact) for fact in same}
     entropy, conflicts = counted.entropy, counted.conflicts
-    sizes = counted.contexts, counted.labels, conflicts.contexts
+    own = counted.contexts if positions else counted.multisets
+    sizes = own, counted.labels, conflicts.contexts
     return DataFacts(
         name=name,
         **facts,
+        positions=positions,
+        contexts=own,
+        ordered=counted.contexts,
         length=longest,
         union=union,
         dimension=dimension,

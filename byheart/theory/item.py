@@ -74,7 +74,7 @@ class Item:
 
     def answer(self, question: Question) -> Bound:
         """The row; one without an answer has the reason."""
-        found, reason = self._found(question.facts(self.about))
+        found, reason = self._found(self._facts(question))
         if reason is None and self.kind == "rate":
             remark = f"Only a rate: {self.formula}. {self.remark}".rstrip()
         else:
@@ -85,7 +85,18 @@ class Item:
 
     def growth(self, question: Question) -> Value:
         """The value; of a rate, what stands in O(...)."""
-        return self._found(question.facts(self.about))[0]
+        return self._found(self._facts(question))[0]
+
+    def _facts(self, question: Question) -> Facts:
+        """The facts, with the contexts that the statement is about.
+
+        Where order does not count, a lower bound is about labels of multisets. An upper bound is
+        about a model that reads order, and has to give each order of a multiset its label.
+        """
+        facts = question.facts(self.about)
+        if not (self.about == "data" and self.direction == "at_least"):
+            facts["contexts"] = facts.get("ordered") or facts.get("contexts")
+        return facts
 
     def _found(self, facts: Facts) -> tuple[Value, str | None]:
         """The value, or why there is none. A rate needs no numbers."""

@@ -17,7 +17,9 @@ class DataFacts:
 
     name: str | None = field(default=None, kw_only=True)  # by which the user knows it
     sequences: int | None = None  # their number
-    contexts: int | None = None  # distinct ordered ones: those that a model must distinguish
+    positions: bool | None = None  # whether order counts
+    contexts: int | None = None  # distinct ones: ordered ones, or multisets with the last token
+    ordered: int | None = None  # distinct ordered ones; None: as many
     multisets: int | None = None  # contexts if order does not count, except for the last token
     labels: int | None = None  # distinct ones
     length: int | None = None  # of the longest context

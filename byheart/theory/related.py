@@ -35,7 +35,10 @@ ITEMS = items(
     NILSSON=(lambda contexts: max(1, contexts - 1), TWO_LABELS),
     BAUM=(lambda contexts, length, dimension: -(-contexts // (length * dimension)), TWO_LABELS),
     HUANG_BABRI=(lambda contexts: contexts,),
-    GOLDBERG_JERRUM=(lambda contexts: goldberg_jerrum(contexts), RELU),
+    GOLDBERG_JERRUM=(
+        lambda contexts, length, dimension: goldberg_jerrum(contexts, length * dimension),
+        RELU,
+    ),
     SONTAG=(lambda contexts: contexts // 2, NOT_SEPARATED),
     SIEGEL=(lambda contexts: contexts, VERY_NEAR),
     BUBECK=(lambda contexts: contexts,),

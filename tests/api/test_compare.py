@@ -200,7 +200,7 @@ def test_order_is_from_small_to_large():
 def test_bounds_are_those_of_the_data():
     facts = data_facts(words(0))
     rows = bound_rows(Question(facts))
-    names = [row.name for row in rows]
+    names = [(row.name, row.direction) for row in rows]
     assert len(set(names)) == len(names) > 10
     assert all(row.kind == "bound" and set(row.json()) == KEYS for row in rows)
     thumb = [row for row in rows if "rule of thumb" in row.name]

@@ -118,13 +118,14 @@ def test_bits_without_an_architecture(labels):
     """120 bits in parameters of 50; and Theorem F.1 knows what it may use."""
     answer = bounds(labels, bits=50)
     assert answer["verdict"] is None and answer["architecture"] is None
-    found = [x for x in answer["rows"] if x["quantity"] == "parameters of limited bits (labels)"]
+    limited = "kajitsuka2025", "parameters of limited bits (labels)"
+
+    def chosen(rows):
+        return [x for x in rows if (x["paper"], x["quantity"]) == limited]
+
+    found = chosen(answer["rows"])
     assert [row["value"] for row in found][1] == 3 and "take 5" in found[0]["reason"]
-    limited = "parameters of limited bits (labels)"
-    assert [x["applies"] for x in bounds(labels, bits=99)["rows"] if x["quantity"] == limited] == [
-        True,
-        True,
-    ]
+    assert [x["applies"] for x in chosen(bounds(labels, bits=99)["rows"])] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -387,6 +388,53 @@ def test_facts_of_a_dataset(labels):
     for name in ("sequences", "contexts", "multisets", "labels", "vocabulary"):
         assert getattr(facts, name) == counted[name]
     assert facts.distance == 1 and facts.dimension == 1 and facts.every is False
+
+
+SUMS = [([a, b, c], (a + b) % 2) for a in range(4) for b in range(4) for c in range(2)]
+WORDS = [([f"w{x}" for x in row], f"l{label}") for row, label in SUMS]
+VECTORS = [([[x, 1] for x in row], label) for row, label in SUMS]
+EACH = [(row, [sum(row), math.prod(row), 1]) for row, _ in SUMS]
+DEFAULTS = {"numbers": False, "vectors": False, "words": True, "text": True, "each": False}
+
+
+def counted_data(kind, path):
+    if kind == "text":
+        path.with_suffix(".txt").write_text("so to be or not to be\nso be to or that is it\n")
+        return path.with_suffix(".txt")
+    rows = {"numbers": SUMS, "vectors": VECTORS, "words": WORDS, "each": EACH}[kind]
+    return written(path, rows)
+
+
+@pytest.mark.parametrize("positions", (None, True, False))
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_contexts_are_those_that_compile_counts(capsys, tmp_path, kind, positions):
+    """And lower bounds are about them, in Python and in the terminal."""
+    path = counted_data(kind, tmp_path / "data.jsonl")
+    decided = {} if positions is None else {"positions": positions}
+    model = compile(path, on_conflict="majority", **decided)
+    answer = bounds(path, **decided)
+    facts, contexts = answer["dataset"], model.record.data.contexts
+    assert facts["contexts"] == contexts
+    assert facts["positions"] is (DEFAULTS[kind] if positions is None else positions)
+    assert (contexts < facts["ordered"]) is not facts["positions"], "the data has other orders"
+    flag = {None: [], True: ["--positions"], False: ["--no-positions"]}[positions]
+    told = answered(capsys, "--dataset", path, *flag)
+    assert told["dataset"] == facts | {"name": path.name} and told["rows"] == answer["rows"]
+    needed = math.log2(facts["labels"]) * contexts
+    assert value(answer, "kajitsuka2025", "Remarks 4.4 and 4.6", "bits") == pytest.approx(needed)
+    assert byheart.compare(path, **decided).dataset.contexts == contexts
+
+
+def test_upper_bounds_are_about_every_order():
+    """A neuron for each context is enough for a model that reads order: it sees all orders."""
+    ordered, multisets = (bounds(from_rows(SUMS), positions=x) for x in (True, False))
+    assert ordered["dataset"]["contexts"] == 32 > multisets["dataset"]["contexts"]
+    for paper, item in (("huang1998", "as cited by madden2024"), ("madden2024", "Theorem 5")):
+        rows = [
+            next(x["value"] for x in answer["rows"] if (x["paper"], x["item"]) == (paper, item))
+            for answer in (ordered, multisets)
+        ]
+        assert rows[0] == rows[1] and rows[0]
 
 
 def test_a_label_that_is_a_token_counts_once():

@@ -1,7 +1,9 @@
 """Lower bounds of kajitsuka2025: the steps of the proof as inequalities, and counted patterns."""
 
 import math
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, product
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from byheart.theory.kajitsuka2025.sign_patterns import (
     Blocks,
     eq_90,
     goldberg_jerrum,
+    labellings,
+    structures,
     theorem_4_2,
     theorem_4_2_points,
     theorem_4_3,
@@ -85,35 +89,161 @@ def test_tokens_of_given_blocks(sizes, n):
     assert theorem_4_3(max(N, 1), n) <= sizes.parameters
 
 
-@given(points)
-def test_two_ways_to_count(N):
-    """Each alone allows W, and one parameter less is not allowed by one of them."""
-    for own, W in ((1, goldberg_jerrum(N)), (2, theorem_4_2(N))):
-        assert min(counted(W, own, N)) >= N * (1 - 1e-9)
-        assert W == 1 or min(counted(W - 1, own, N)) < N
-    assert goldberg_jerrum(N) <= theorem_4_2(N) <= 2 * math.sqrt(N)
+def displayed(W, d, see):
+    """The right-hand side of the theorem, with the largest number of integers U."""
+    U = np.arange(W, dtype=float)
+    free = W * math.log2(4 * math.e * (d + W)) + 3 * math.log2(W)
+    return ((W - U) * (U + see) + U).max() + free
 
 
-def counted(W, own, N):
-    """log2 of both limits of patterns; the variables of all units are added up one by one."""
-    log, U = math.log2(8 * math.e * N), (W - 1) // own
-    units = np.arange(1, U + 1, dtype=float)
-    return W * (U + 1 + log), (W + (W - 1 - own * (U - units)).sum()) * log
+@given(st.integers(1, 10**6), st.integers(1, 10**9), st.integers(1, 10**6), st.integers(0, 200))
+def test_the_least_that_the_theorem_does_not_exclude(N, omega, d, t):
+    one, token = math.log2(8 * math.e * N), math.log2(8 * math.e * omega)
+    found = (
+        (goldberg_jerrum(N, d, t), 1 + one),
+        (uniform_attention(N, omega, d, t), 1 + one + token),
+    )
+    for W, see in found:
+        assert displayed(W, d, see) >= (N - t) * (1 - 1e-6) - 1
+        assert W == 1 or displayed(W - 1, d, see) < N - t
+    assert uniform_attention(N, omega) == uniform_attention(N, omega, omega)
+    assert uniform_attention(N, N) <= theorem_4_2(N) <= goldberg_jerrum(N) <= 2 * math.sqrt(N)
 
 
 @given(st.integers(1, 10**9))
 def test_points_and_parameters(W):
     N = theorem_4_2_points(W)
-    assert theorem_4_2(N) <= W < theorem_4_2(N + 1)
+    assert theorem_4_2(N) <= W + 1
     assert theorem_4_2_points(W, units=10**12) == N
     few = theorem_4_2_points(W, units=3)
-    log = math.log2(8 * math.e * (few + 1))
-    assert few <= N and (W < 7 or few + 1 > min(W * (4 + log), (W + 3 * (W - 1) - 6) * log))
+    U, see = min(3, (W - 1) // 2), math.log2(16 * math.e * (few + 1))
+    assert few <= N
+    assert few + 1 > max((W + 1 - u) * (u + see) + u for u in range(U + 1)) * (1 - 1e-9)
 
 
 @given(points, st.integers(1, 10**6), st.integers(1, 10**6))
-def test_more_tokens_ask_for_less(N, omega, more):
-    assert uniform_attention(N, omega + more) <= uniform_attention(N, omega) <= 2 * math.sqrt(N) + 1
+def test_more_tokens_and_inputs_ask_for_less(N, omega, more):
+    fewer = uniform_attention(N, omega + more, omega), uniform_attention(N, omega, omega + more)
+    assert max(fewer) <= uniform_attention(N, omega)
+
+
+class Drawn:
+    """A random network of eq. (3) around one uniform attention layer, with free zeros."""
+
+    def __init__(self, random, m=3, d=2):
+        def some(*shape):
+            values = [0, 0, *(Fraction(x, 4) for x in (-7, -4, -3, 1, 2, 6))]
+            return np.array(random.choices(values, k=math.prod(shape)), object).reshape(shape)
+
+        self.E_in, self.b_in, self.out = some(m, d), some(m, 1), some(1, m)
+        self.V, self.O = some(2, m), some(m, 2)
+        self.blocks = [
+            [some(q, m), some(q, 1), some(m, q), some(m, 1)]
+            for q in (random.randint(1, 3) for _ in range(4))
+        ]
+
+    def __call__(self, tokens):
+        Z = self.E_in @ tokens + self.b_in
+        for number, (W1, b1, W2, b2) in enumerate(self.blocks):
+            if number == 2:
+                mean = Z.sum(axis=1, keepdims=True) / Fraction(Z.shape[1])
+                Z = Z + self.O @ (self.V @ mean)
+            Z = Z + W2 @ np.maximum(W1 @ Z + b1, 0) + b2
+        return (self.out @ Z)[0]
+
+    def nonzero(self):
+        every = [self.E_in, self.b_in, self.out, self.V, self.O, *sum(self.blocks, [])]
+        return sum(int(np.count_nonzero(x)) for x in every)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lemma_scale(seed):
+    """As many parameters become 1 or -1 as there are units; no output and no zero changes."""
+    random = Random(seed)
+    net = Drawn(random)
+    tokens = np.array([Fraction(random.randint(-9, 9), 2) for _ in range(8)], object).reshape(2, 4)
+    before, count = net(tokens), net.nonzero()
+    for W1, b1, W2, _ in net.blocks:
+        for unit in range(len(W1)):
+            first = next((x for x in [*W1[unit], b1[unit, 0]] if x), None)
+            if first is not None:
+                W1[unit], b1[unit] = W1[unit] / abs(first), b1[unit] / abs(first)
+                W2[:, unit] = W2[:, unit] * abs(first)
+                assert next(x for x in [*W1[unit], b1[unit, 0]] if x) in (-1, 1)
+    assert (net(tokens) == before).all() and net.nonzero() == count
+
+
+def shattered(stored, folds):
+    """Labels of all points (j, i) by stored numbers and folds: v - 2 relu(v - 2**t), 2 v > 1."""
+    found = set()
+    for numbers in product(range(2 << folds), repeat=stored):  # in units of 2**-(folds + 1)
+        labels = []
+        for number, place in product(numbers, range(folds)):
+            value = number << place
+            for t in reversed(range(folds + 1)):
+                value -= 2 * max(0, value - (1 << t + folds + 1))
+            labels.append(2 * value > 1 << folds + 1)
+        found.add(tuple(labels))
+    return len(found)
+
+
+def test_lemma_fixed_zeros_is_sharp():
+    """V numbers and U folds of fixed weights shatter V (U - 1) points: all but lower terms."""
+    for stored, folds in ((1, 1), (1, 4), (2, 3), (3, 2)):
+        N = stored * folds
+        assert shattered(stored, folds) == 2**N
+        assert N <= labellings(stored + folds + 1, folds + 1, math.log2(16 * math.e * N))
+    V, U = 10**5, 10**5
+    see = math.log2(16 * math.e * V * (U - 1))
+    assert V * (U - 1) <= labellings(V + U, U, see) <= 1.001 * V * (U - 1)
+
+
+def places(m, U, s, d, plain):
+    """Where a parameter may be: pairs of what is written and what is read, at some layer."""
+    lanes, units, rows = range(m), range(U), range(s)
+    own = U if plain else 0  # the last lanes are those of the units
+    found = {("E_in", lane, i) for lane in lanes[: m - own] for i in (*range(d), "1")}
+    found |= {("W_1", unit, lane) for unit in units for lane in (*lanes, "1")}
+    found |= {("W_V", row, lane) for row in rows for lane in lanes}
+    found |= {("W_O", lane, row) for row in rows for lane in lanes}
+    if not plain:
+        found |= {("W_2", lane, unit) for unit in units for lane in lanes}
+        found |= {("b_2", lane, after) for after in range(U + s) for lane in lanes}
+    return found | {("E_out", lane) for lane in (*lanes, "1")}
+
+
+@pytest.mark.parametrize("W", range(1, 9))
+def test_lemma_free_zeros(W):
+    """All places, by sizes; the limit of places is reached where there are no inputs."""
+    most = 0
+    for d, plain in product((0, 1, 2, 5), (False, True)):
+        for m, U, s in product(range(W), repeat=3):
+            if m + U + s > W - 1:
+                continue
+            K = len(places(m + U if plain else m, U, s, d, plain))
+            assert K <= W * (d + W) and math.comb(K, W) <= (math.e * (d + W)) ** W
+            most = max(most, K - W * d)
+    assert most == W * W
+
+
+@pytest.mark.parametrize("W", range(1, 5))
+def test_no_more_structures_than_the_limit(W):
+    """All of them: sizes, order of units and rows, and W places of which each node has one."""
+    d, count = 1, 0
+    for m, U, s in product(range(W), repeat=3):
+        if m + U + s > W - 1:
+            continue
+        orders = math.comb(U + s, s) * 2 ** max(0, U + s - 1)
+        nodes = {("lane", i) for i in range(m)} | {("unit", i) for i in range(U)}
+        nodes |= {("row", i) for i in range(s)} | {("out",)}
+        kinds = {"W_1": "unit", "W_V": "row"}
+        written = {
+            place: ("out",) if place[0] == "E_out" else (kinds.get(place[0], "lane"), place[1])
+            for place in places(m, U, s, d, plain=False)
+        }
+        chosen = combinations(sorted(written, key=str), W)
+        count += orders * sum({written[place] for place in some} == nodes for some in chosen)
+    assert 0 < count <= 2 ** structures(W, d)
 
 
 @pytest.mark.parametrize("N", range(2, 8))

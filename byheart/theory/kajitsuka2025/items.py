@@ -135,6 +135,22 @@ def theorem_4_3_labels(
     return sign_patterns.theorem_4_3_tokens(blocks, length)
 
 
+def uniform_attention(
+    contexts: int,
+    vocabulary: int,
+    length: int,
+    positions: bool | None = None,
+    dimension: int | None = None,
+) -> int:
+    """Where order counts, tokens at different positions are different tokens.
+
+    E_in reads them as one-hot vectors, or as those that the data has.
+    """
+    tokens = vocabulary * (1 if positions is False else length)
+    coordinates = (dimension or 1) + (positions is not False)
+    return sign_patterns.uniform_attention(contexts, tokens, max(tokens, coordinates))
+
+
 ITEMS = items(
     PAPER,
     THEOREM_4_1=(theorem_4_1_size, NEXT_TOKEN, CONSISTENT),
@@ -143,13 +159,13 @@ ITEMS = items(
     THEOREM_E_1=(theorem_e_1_size, NEXT_TOKEN, CONSISTENT, SAME_SETS),
     THEOREM_F_1=(theorem_f_1_size, NEXT_TOKEN, CONSISTENT),
     THEOREM_4_2=(
-        lambda contexts, vocabulary: sign_patterns.theorem_4_2(min(contexts, vocabulary)),
+        lambda contexts, vocabulary, dimension=None: sign_patterns.theorem_4_2(
+            points := min(contexts, vocabulary), max(points, dimension or 1)
+        ),
         RELU,
     ),
     UNIFORM=(
-        lambda contexts, vocabulary, length: sign_patterns.uniform_attention(
-            contexts, vocabulary * length
-        ),
+        uniform_attention,
         RELU,
         AVERAGING,
     ),

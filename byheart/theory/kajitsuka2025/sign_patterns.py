@@ -9,35 +9,72 @@ Assumptions  A1  Sizes are at least 1.
                  (Theorem 4.2: softmax is then uniform).
              A3  Any two labels, for each input by itself: the inputs are distinct contexts.
 Guarantee    G1  Explicit numbers, rounded down: fewer parameters cannot do it, with any weights.
-             G2  theorem_4_2, goldberg_jerrum and uniform_attention hold for nonzero parameters, if
-                 it is fixed which are zero. theorem_4_3 is for the full matrices of eq. (4).
-Departures   D1  Lemma B.4 needs W <= M. Where it is used in the proof of Theorem 4.3 that follows
+             G2  theorem_4_2, goldberg_jerrum and uniform_attention hold for nonzero parameters
+                 wherever they stand: dimension, width, number of blocks and heads, and which
+                 parameters are zero, may be chosen after the labels have been seen.
+             G3  theorem_4_2_points and theorem_4_3 are for one architecture and all of its entries.
+             G4  With `failure` = t it holds for all labels but a fraction of less than 2^-t.
+Departures   D1  Lemma B.4 needs V <= M. Where it is used in the proof of Theorem 4.3 that follows
                  from W <= nN; and if W > nN there is nothing left to prove. In the other bounds
-                 W > M does no harm: there are at most 3^M <= 3^W patterns.
+                 V > M does no harm: there are at most 3^M <= 3^V patterns.
              D2  Eq. (92) counts 2 (m + 1) q parameters of a feed-forward layer, W_2 with a bias of
                  q; by eq. (3) its bias has m: 2 m q + q + m. And E_out has m, not m d, as
                  N(X) is a row of n numbers. The inequalities of the proof hold with these counts.
              D3  Eq. (90) for one token gives sqrt(N / log N), not the sqrt(N) of Theorem 4.2.
                  Lemma B.4 applied once, to the polynomials of all activation patterns, gives it.
-Notation     W parameters, U hidden units, N inputs, n length, m dimension, s head size, H heads, q
-             neurons of a block, L blocks, d inputs of E_in, M polynomials, D degree.
+             D4  The scale of a unit is not counted, which the paper does: 2 sqrt(N), not sqrt(N).
+Notation     W parameters, U hidden units, V = W - U, N inputs, n length, m dimension, s head size,
+             H heads, q neurons of a block, L blocks, d inputs of E_in, M polynomials, D degree,
+             omega tokens.
 
-Proof of theorem_4_2 and goldberg_jerrum. Each unit has parameters of its own, or it does nothing:
-one into it; in the blocks of eq. (3) one out of it as well. So U <= (W - 1) / own. Given which
-units before are active, the argument of a unit is a polynomial of degree W at most, as no path
-meets a parameter twice. Over N inputs and all patterns these are less than N 2^U, and N 2^U
-outputs. Their signs determine the labels, and by Lemma B.4 they have at most (8e N 2^(U + 1))^W
-patterns:
+A label says whether the output exceeds a fixed number. Logarithms are of base 2.
 
-    N <= W (U + 1 + log2(8e N)).
+Lemma (scale). Let c be the first parameter into a unit that is not 0. What goes into the unit is
+divided by |c| and what comes out of it multiplied, which changes nothing: |c| relu(x / |c|) =
+relu(x). No parameter becomes 0, and c is now 1 or -1. After this has been done for all units only
+V = W - U parameters vary, once 2^U signs are chosen.
 
-Unit by unit, as in eq. (90): V_u variables, those up to unit u, have at most (8e N)^(V_u) patterns
-of N polynomials, which grows with V_u. V_u <= W - 1 - own (U - u), since later units have theirs:
+Lemma (fixed zeros). Let it be fixed which W parameters are not 0, and the signs. Given which units
+before are active, the argument of a unit is a polynomial in V variables, of degree V at most, as no
+path meets a parameter twice. Over N inputs and all activation patterns these are less than N 2^U,
+and N 2^U outputs. Their signs determine the labels, and by Lemma B.4 they have at most
+(8e N 2^(U + 1))^V patterns. If all tokens of a sequence are the same, every attention is linear.
+Around uniform attention, U_1 units before it see single tokens, with at most (8e omega 2^(U_1))^V
+patterns of activation; given one of these, the U_2 units behind it see N sums, and all is as above.
 
-    N <= (W + the sum of all V_u) log2(8e N).
+Lemma (free zeros). For nonzero W there are at most W^3 (4e (d + W))^W structures: places of the
+parameters and order of the layers. A lane of the stream, a unit or a row of W_V that no nonzero
+parameter writes to is 0 and may go, and E_out has a parameter: m + U + s <= W - 1 for m lanes, U
+units and s rows in all, W^3 sizes at most. Units and rows stand in the order of their layers; each
+is a unit or a row, and begins a layer or not: 4^(W - 1). A block without units adds a bias, which
+the layer before can add. Fewer parameters are W with biases of lanes that nothing reads. The
+places are m (d + 1) in E_in, U (2 m + 1) in W_1, b_1 and W_2, m (U + s) biases behind layers, 2 m s
+in W_V and W_O, and m + 1 in E_out. With r = U + s and m + r <= W - 1,
 
-Proof of uniform_attention. Units before attention see single tokens, of which there are omega, and
-on each of their patterns those behind it see N sums: (8e omega 2^(U_1 + 1))^W (8e N 2^(U_2 + 1))^W.
+    K = m (d + 2 + 3 r) + U + 1 <= W d + 3/4 (W - 1)^2 + 2 (W - 1) + 1 <= W (d + W),
+
+and W of K places can be chosen in at most (e K / W)^W <= (e (d + W))^W ways. ReLU layers without
+skip connections are blocks that write each unit into a lane of its own, by a weight 1 that is no
+parameter; the lane is scaled with the unit. With a other lanes, a + U + s <= W - 1, and z = a + U,
+
+    K = a (d + 1) + U (z + 1) + 2 z s + z + 1 <= W d + (z + s)^2 + 2 (W - 1) + 1 <= W (d + W).
+
+In a network of units alone, each of which may read d inputs, a constant and all units before, there
+are at most d W + W (W + 1) / 2 places, and no layers to mark.
+
+Theorem. If at least a fraction 2^-t of the labels of N inputs (all of them: t = 0) are given by
+networks of W nonzero parameters or fewer, then
+
+    N - t <= V (U + see) + U + W log2(4e (d + W)) + 3 log2(W)      for some U,
+
+with see = 1 + log2(8e N), and around one uniform attention layer log2(8e omega) more. The largest U
+term is about (W + see)^2 / 4, so that W is 2 sqrt(N) but for logarithms. Hence theorem_4_2,
+goldberg_jerrum (units alone) and uniform_attention.
+
+Proof of theorem_4_2_points. The places of W parameters are fixed, and some may be 0. The number
+that outputs exceed is made a little larger, so that no output equals it; then all parameters can be
+changed a little, to be nonzero, without changing a label. That number is one more variable: V + 1.
+In blocks of eq. (3) a unit has a parameter into it and one out of it: U <= (W - 1) / 2.
 
 Proof of theorem_4_3. W = m d + L p + m, p = 4 m s H + 2 m q + q + m. In eq. (90) before its last
 line, first factor: W >= 4 L + 2. Attention: W_(l-1) + 2 m s H >= (4 l - 2) H, so 16e n^3 N is left
@@ -81,29 +118,49 @@ class Blocks(NamedTuple):
         return self.dimension * (self.inputs + 1) + self.layers * self.block
 
 
-def theorem_4_2(points: int) -> int:
-    """The fewest parameters of eq. (4) for any labels of N sequences of one repeated token.
+def goldberg_jerrum(points: int, inputs: int = 1, failure: int = 0) -> int:
+    """The fewest nonzero parameters of any ReLU network for any labels of N points.
 
-    >>> [theorem_4_2(10**k) for k in (2, 4, 6)]
-    [7, 125, 1391]
-    """
-    return _shattering(points, own=2)
-
-
-def goldberg_jerrum(points: int) -> int:
-    """The fewest parameters of any ReLU network for any labels of N points.
+    The points have d coordinates, the inputs of the network.
 
     >>> [goldberg_jerrum(10**k) for k in (2, 4, 6)]
-    [6, 92, 988]
+    [6, 162, 1946]
     """
-    return _shattering(points, own=1)
+    check(points=(points, 1), inputs=(inputs, 1))
+    return _fewest(points - failure, inputs, 1 + LOG_8E + math.log2(points))
 
 
-def uniform_attention(contexts: int, vocabulary: int) -> int:
-    """The fewest parameters around one uniform attention layer for any labels of N contexts."""
+def theorem_4_2(points: int, inputs: int | None = None) -> int:
+    """The fewest nonzero parameters of eq. (4) for any labels of N sequences of one repeated token.
+
+    E_in reads the tokens as one-hot vectors, or as vectors of d coordinates.
+
+    >>> [theorem_4_2(10**k) for k in (2, 4, 6)]
+    [5, 153, 1929]
+    """
+    return goldberg_jerrum(points, points if inputs is None else inputs)
+
+
+def uniform_attention(
+    contexts: int, vocabulary: int, inputs: int | None = None, failure: int = 0
+) -> int:
+    """The fewest nonzero parameters around one uniform attention layer for any labels.
+
+    E_in reads the tokens of N contexts as one-hot vectors, or as vectors of d coordinates.
+
+    >>> [uniform_attention(10**k, 10**k) for k in (2, 4, 6)]
+    [3, 139, 1905]
+    """
     check(contexts=(contexts, 1), vocabulary=(vocabulary, 1))
-    base = 2 * LOG_8E + math.log2(vocabulary) + math.log2(contexts)
-    return _least(lambda W: W * (W + 1 + base) >= contexts / ROUNDING)
+    d = vocabulary if inputs is None else inputs
+    see = 1 + 2 * LOG_8E + math.log2(contexts) + math.log2(vocabulary)
+    return _fewest(contexts - failure, d, see)
+
+
+def structures(parameters: int, inputs: int) -> float:
+    """log2 of the limit of structures: which parameters are not 0, and the order of the layers."""
+    W = parameters
+    return W * (2 + math.log2(math.e * (inputs + W))) + 3 * math.log2(W)
 
 
 def theorem_4_2_points(parameters: int, units: int | None = None) -> int:
@@ -114,7 +171,18 @@ def theorem_4_2_points(parameters: int, units: int | None = None) -> int:
     check(parameters=(parameters, 1))
     most = (parameters - 1) // 2
     U = most if units is None else min(units, most)
-    return _least(lambda points: not _allowed(points, parameters, U, own=2)) - 1
+
+    def fails(points: int) -> bool:
+        see = 1 + LOG_8E + math.log2(points)
+        return labellings(parameters + 1, U, see) * ROUNDING < points
+
+    return _least(fails) - 1
+
+
+def labellings(parameters: int, units: int, see: float) -> float:
+    """The largest (W - U) (U + see) + U of at most so many units: log2 of labels, zeros fixed."""
+    U = min(units, max(0.0, (parameters + 1 - see) / 2))
+    return (parameters - U) * (U + see) + U
 
 
 def theorem_4_3(sequences: int, length: int, labels: int | None = None) -> int:
@@ -166,17 +234,13 @@ def _patterns(numerator: int, variables: int) -> float:
     return variables * (LOG_8E + math.log2(numerator) - math.log2(variables))
 
 
-def _shattering(points: int, own: int) -> int:
-    """The least W that both inequalities allow, with as many units as it can have."""
-    check(points=(points, 1))
-    return _least(lambda W: _allowed(points, W, (W - 1) // own, own))
+def _fewest(labels: int, inputs: int, see: float) -> int:
+    """The least W that the theorem allows, with as many units as it can have."""
 
+    def allowed(W: int) -> bool:
+        return labellings(W, W - 1, see) + structures(W, inputs) >= labels / ROUNDING
 
-def _allowed(points: int, W: int, U: int, own: int) -> bool:
-    """Both inequalities of the proof."""
-    log = LOG_8E + math.log2(points)
-    seen = W + U * (W - 1) - own * U * (U - 1) // 2
-    return min(W * (U + 1 + log), seen * log) >= points / ROUNDING
+    return _least(allowed)
 
 
 def _least(holds: Callable[[int], bool]) -> int:
