@@ -33,11 +33,8 @@ ENOUGH = 0.02  # twice the steps change a plateau by no more than this share
 RATE = 0.5  # over the dimension: the rate of a training
 DOUBLINGS = 2  # of the steps, as long as they change the bits by more
 MOST_SEQUENCES = 1024  # of the dataset, whose first sequences every part takes
-SETTLED, MORE, COMPILED = (
-    "trained GPT-2, settled",
-    "trained GPT-2, more steps add bits",
-    "compiled, proved",
-)
+SETTLED = "trained GPT-2, settled or all of the data"
+MORE, COMPILED = "trained GPT-2, more steps add bits", "compiled, proved"
 
 
 class Setup(NamedTuple):
@@ -185,11 +182,11 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
             heights = [x / y for x, y in zip(bits, per, strict=True)]
             axes.plot(across, heights, color=plotting.BOUND, label=COMPILED, **proved)
             axes.set_yscale("log")
-    titles = "Per parameter, trained", "The smallest model, over its data"
-    plotting.finish(alone, titles[0], "parameters", "bits memorised per parameter")
+    measured = "bits memorised per parameter"
+    plotting.finish(alone, "Per parameter, trained", "parameters", measured)
     alone.set_xticks(ticks, [f"{size:,}" for size in ticks])
     alone.minorticks_off()
-    plotting.finish(data, titles[1], "sequences", "bits memorised per parameter")
+    plotting.finish(data, "The smallest model, over its data", "sequences", measured)
     plotting.finish(each, "Per parameter, beside compiled", "parameters", "bits per parameter")
     title = "Per stored bit (compiled: of the code word)"
     plotting.finish(stored, title, "parameters", "bits per stored bit")
@@ -200,9 +197,9 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
 
 
 def _draw_points(axes: Axes, points: Iterable[tuple[int, Trained]], stored: int) -> None:
-    """Solid where every seed is settled, else triangles: more steps may memorise more."""
+    """Solid where every seed is settled or the data is memorised, else triangles."""
     for x, one in points:
-        settled = one.settled == len(one.bits)
+        settled = one.settled == len(one.bits) or one.share >= FULL
         middle, low, high = (bits / stored for bits in one.spread)
         name = SETTLED if settled else MORE
         label = None if name in axes.get_legend_handles_labels()[1] else name
