@@ -48,7 +48,7 @@ class Setup(NamedTuple):
 
 PAIRS = {8: (56, 72), 12: (112, 144), 16: (168, 216), 32: (560, 648)}  # sequences by dimension
 # the smallest one, whose capacity is about 40 sequences, from a quarter of it to four times
-MORE_DATA = tuple(Setup(8, n, seeds=2) for n in (10, 20, 40, 80, 160))
+MORE_DATA = tuple(Setup(8, n, seeds=1) for n in (10, 20, 40, 80, 160))
 SETUPS = {
     f"d{one.dimension}-n{one.sequences}": one
     for one in (
@@ -80,7 +80,8 @@ def parts(settings: Settings) -> list[Part]:
 class Trained(NamedTuple):
     """The trainings of one size on one number of sequences that did not diverge."""
 
-    parameters: int
+    dimension: int
+    parameters: int  # fewer where few sequences lack a token
     sequences: int
     bits: list[float]  # memorised per parameter, by seed
     settled: int  # how many of them twice the steps changed by no more than 2 %
@@ -115,16 +116,17 @@ class Trained(NamedTuple):
 
 
 def trained(rows: RowsByLabel) -> list[Trained]:
-    """By parameters and then by sequences."""
+    """By dimension and then by sequences."""
     points = []
     for part in rows.values():
         kept = [(row, bits) for row in part if (bits := memorised(row)) is not None]
         if kept:
-            sizes = kept[0][0]["parameters"], kept[0][0]["trial"]["data"]["sequences"]
+            row, one = kept[0][0], kept[0][0]["trial"]
+            sizes = one["sizes"]["dimension"], row["parameters"], one["data"]["sequences"]
             shares = [bits / row["parameters"] for row, bits in kept]
             settled = sum(row["reached"] for row, _ in kept)
             points.append(Trained(*sizes, shares, settled, [by_steps(row) for row, _ in kept]))
-    return sorted(points, key=lambda one: one[:2])
+    return sorted(points, key=lambda one: (one.dimension, one.sequences))
 
 
 def by_steps(row: Row) -> dict[int, float]:
@@ -144,8 +146,9 @@ def doublings(points: Iterable[Trained]) -> dict[int, list[float]]:
 
 
 def by_size(points: Iterable[Trained]) -> dict[int, list[Trained]]:
-    """Points that are sorted by parameters, by these."""
-    return {size: list(some) for size, some in groupby(points, lambda one: one.parameters)}
+    """Points that are sorted by dimension, by the most parameters that it has."""
+    groups = [list(some) for _, some in groupby(points, lambda one: one.dimension)]
+    return {max(one.parameters for one in some): some for some in groups}
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
@@ -236,10 +239,10 @@ def finding(rows: RowsByLabel) -> str:
     listed = ", ".join(f"{bits:.2f} at {size:,}" for size, bits in most.items())
     names = ("parameters", "contexts", "code_word")
     parameters, bits, stored = (column(read("compiled"), name)[-1] for name in names)
-    first = next(iter(by_size(points).values()))
+    smallest, first = next(iter(by_size(points).items()))
     over = ", ".join(f"{one.middle:.2f} of {one.offered:.2f}" for one in first)
     return (
-        f"The {first[0].parameters:,} parameters of the smallest model hold, in bits each and of "
+        f"The {smallest:,} parameters of the smallest model hold, in bits each and of "
         f"what the data has for each, {over}. The most over numbers of sequences: {listed} "
         f"parameters; published, by summaries of the paper: about {FLOAT32:g} for weights of "
         f"{STORED} bits, from 500,000 parameters on. A compiled model of {parameters:,.0f} "
