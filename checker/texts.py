@@ -21,6 +21,7 @@ WORD = r"\s*(?:[\p{L}\p{M}\p{N}_]+(?:['\u2019][\p{L}\p{M}]+)*|[^\s\p{L}\p{M}\p{N
 SPACES = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | frozenset(
     map(chr, range(0x2000, 0x200B))
 )
+UNICODE = (16, 0, 0)  # of the tables that the libraries have
 SHORT = (
     "'s",
     "'t",
@@ -349,11 +350,15 @@ BYTES = {letter: byte for byte, letter in enumerate(LETTERS)}
 
 
 def check_assigned(text: str) -> None:
+    """Refuse characters of which the tables here may say something else than those of libraries:
+    what is newer than theirs is a letter here, and nothing there."""
     if text.isascii():
         return
+    newer = tuple(map(int, unicodedata.unidata_version.split("."))) > UNICODE
+    tables = unicodedata.ucd_3_2_0 if newer else unicodedata
     for letter in text:
-        if unicodedata.category(letter) in ("Cn", "Cs"):
-            version = unicodedata.unidata_version
+        if tables.category(letter) in ("Cn", "Cs"):
+            version = tables.unidata_version
             check.refuse(f"the character U+{ord(letter):04X} is not in Unicode {version}")
 
 
@@ -461,6 +466,7 @@ def read_texts(path: str, tokenizer: Tokenizer, kind: str, end: str) -> tuple[li
     front = [end] if kind == "llama" else []
     texts: list[Text] = []
     shapes: set[bool] = set()
+    answers: dict[str, str] = {}  # as they stand after a prompt
     skipped = 0
     for number, line in enumerate(check.read_bytes(path, follow=True).split(b"\n"), 1):
         if not line.strip(b" \t\r"):
@@ -483,8 +489,10 @@ def read_texts(path: str, tokenizer: Tokenizer, kind: str, end: str) -> tuple[li
             first = len(front) + 1
         else:
             answer = raw["answer"]
-            begun = tokenizer.tokens(raw["prompt"])
-            rest = tokenizer.tokens(answer if answer[:1] in SPACES and answer else f" {answer}")
+            after = answer if answer[:1] in SPACES and answer else f" {answer}"
+            if answers.setdefault(after, answer) != answer:
+                check.refuse(f"{where}: the answer is that of another line but for a space")
+            begun, rest = tokenizer.tokens(raw["prompt"]), tokenizer.tokens(after)
             first = len(front) + len(begun or ())
         whole = None if begun is None or rest is None else [*front, *begun, *rest]
         texts.append(Text(number, whole, first, count))

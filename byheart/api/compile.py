@@ -184,6 +184,6 @@ def compile_folder(
         editable=configure.construction_of(model).edits,
         verify=verify_with,
         reading=dict(dataset.loading),
-        reading_notes=(*dataset.notes, *([unordered] if unordered else [])),
+        reading_notes=(*asked.notes, *([unordered] if unordered else [])),
         skipped=dataset.skipped,
     )

@@ -41,7 +41,7 @@ class Verified(Verification):
 
     summary    the model in numbers; with data, those of this data
     checker    the independent checker's verdict, if it was asked
-    about      of a stock checkpoint: whether the checker was given "texts" or "tokens"
+    about      of a stock checkpoint: whether it was judged on "texts", or only on "tokens"
     copied     whether the checker read a copy of the data; None if it was not asked
     runtime    which other library ran the model; empty if the data does not fit it
     rebuilt    whether compiling the data again gives the same weights; None if that was not asked
@@ -168,14 +168,17 @@ def verify(
     model = model_of(model, "verify")
     if engine != "auto" and not model.claim.conflicts:
         raise ByheartError("`engine=...` is for models that store labels; leave it out.")
-    dataset = held = None
+    dataset = held = about = None
     if data is not None:
         watch.stage("loading")
         dataset = data_for_model(model, data, loading)
         if not len(dataset):
             raise ByheartError("the data has no sequences.")
         held = kind_of(model).prove.reads(model, dataset)
-        dataset = replace(dataset, left_out=held.left_out)
+        if model.claim.texts:
+            spelled = held is not dataset and dataset.texts and "length" not in held.left_out
+            about = "texts" if spelled else "tokens"
+        dataset = replace(dataset, left_out=held.left_out, notes=held.notes)
     seconds = {"load": time.perf_counter() - started}
     started = time.perf_counter()
     checked = checker or held is not None
@@ -189,9 +192,12 @@ def verify(
             texts = None if dataset is None else kind_of(model).prove.texts(model, dataset)
             outcome = check(folder or Path(place) / "model", path, held, texts, sample, seed)
         verification = outcome.verification
-        unfit = held is not None and kind_of(model).prove.unfitting(model, held)
-        if unfit and not verification.failures:  # a tokenizer that the data was not split by
-            verification = Verification(0, 0, None, "checker", (unfit,))
+        if held is not None and not verification.failures:
+            # a tokenizer that the data was not split by, or one that the checker splits otherwise
+            unfit = kind_of(model).prove.unfitting(model, held)
+            differing = (unfit,) if unfit else tuple(source.differences(model, held))
+            if differing:
+                verification = Verification(0, 0, None, "checker", differing)
     elif held is not None:
         how = Judging(engine, sample, seed, prove_limit, progress or watch.advance)
         verification, ran = _judged(model, held, how, runtime, folder, watch)
@@ -235,7 +241,7 @@ def verify(
         **vars(replace(verification, accept=accepted)),
         summary=summarise(model, verification if checked else None, seconds),
         checker=None if outcome is None else outcome.verdict,
-        about=None if outcome is None else outcome.about,
+        about=about if outcome is None else outcome.about,
         copied=None if outcome is None else outcome.copied,
         runtime=ran,
         rebuilt=same,

@@ -186,8 +186,8 @@ def fields(
         "notes": tuple(map(Message, notes)),
         "tokenizer": None if made is None else made.content,
         "texts": None
-        if made is None
-        else tuple(written(x.cells[i]) for i in kept for x in inputs if x.kind == "text"),
+        if made is None or kinds != {"text"}
+        else tuple((between or "").join(written(x.cells[i]) for x in inputs) for i in kept),
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
 

@@ -41,8 +41,8 @@ class Dataset:
               the length, rows whose input was cut to it, rows with an empty cell, separators.
     unused    columns of a table, arrays of an .npz file or files of a folder that were not read.
     tokenizer  the content of the tokenizer.json that split the text into tokens, if one did.
-    texts     what that tokenizer split, as it was read: the documents, or the cells of the input
-              of every row; None if no tokenizer did, or these are not all of its sequences.
+    texts     what that tokenizer split, as it was read: the documents, or the input of every row,
+              with its columns joined; None if no tokenizer did, or they are not known.
     beginnings  the first tokens of documents, where the sequences are predictions of texts; None
                 if they are too many to list, or there are no documents.
 

@@ -140,8 +140,7 @@ def _words(writer: Any, gguf: Any, model: Model, tokenizer: dict) -> None:
     assert model.tokens is not None
     added = {x["content"]: bool(x.get("special")) for x in tokenizer.get("added_tokens") or ()}
     real = {*tokenizer["model"]["vocab"], *added}
-    names = [str(token) for token in model.tokens]
-    names += [f"<|unused {i}|>" for i in range(len(names), model.network.size("vocabulary"))]
+    names = [x if isinstance(x, str) else f"<|unused {x}|>" for x in model.tokens]
 
     def kind(token: str) -> int:
         if token not in real:

@@ -17,7 +17,7 @@ from ..data.readers.tokenizers import Tokenizer, opened
 from ..data.records import plain
 from ..data.values import Fault
 from ..errors import ByheartError
-from .source import stored
+from .source import KEPT, stored
 
 EXAMPLE = '{"input": ["a", "b"]}'
 
@@ -60,7 +60,9 @@ def _cut(model: ModelData) -> text.Tokenize | None:
     """How the model's text was cut into tokens; None if it came from a file of tokens."""
     loading = stored(model)
     unit, tokenizer = loading.get("unit", "word"), loading.get("tokenizer")
-    if not {"unit", "tokenizer"} & loading.keys():
+    if model.claim.texts:
+        tokenizer = tokenizer or KEPT  # whatever the folder says
+    elif not {"unit", "tokenizer"} & loading.keys():
         return None
     split = text.tokenize(unit) if tokenizer is None else tokenizer_of(model).split
     if "numeric" not in loading:
@@ -90,7 +92,7 @@ def tokenizer_of(model: ModelData) -> Tokenizer:
 def written(model: ModelData, tokens: Sequence[str]) -> str | None:
     """The text that these tokens make up; None if they do not say what stands between them."""
     loading = stored(model)
-    if "tokenizer" in loading:
+    if "tokenizer" in loading or model.claim.texts:
         decode = tokenizer_of(model).text
         return None if decode is None else decode(list(tokens))
     whole = loading.get("unit") in (text.SPACED_RULE, "char")

@@ -96,7 +96,8 @@ def skipped_note(dataset: Dataset) -> tuple[str, ...]:
     """What there is to say of documents without a prediction."""
     if "documents" not in dataset.loading or not dataset.skipped:
         return ()
-    return (f"{plural(dataset.skipped, 'document')} of fewer than two tokens hold no prediction",)
+    verb = "holds" if dataset.skipped == 1 else "hold"
+    return (f"{plural(dataset.skipped, 'document')} of fewer than two tokens {verb} no prediction",)
 
 
 def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Message]:

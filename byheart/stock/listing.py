@@ -217,7 +217,8 @@ def _check_split(given: Object, expression: str | None) -> None:
     _equal(given, SPLIT)
     pattern = given.object("pattern")
     _only(pattern, ("Regex",))
-    if expression is not None and pattern.get("Regex", str) != expression:
+    found = pattern.get("Regex", str)
+    if expression is not None and found != expression:
         pattern.refuse("the regular expression is not the one for words")
 
 

@@ -20,10 +20,13 @@ from ..claims.kind import Progress, Runtime
 from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Judging, Verification
 from ..data.arrays import batches
 from ..data.dataset import Dataset
+from ..errors import ByheartError
 from ..softmax.prove import contexts as contexts
 from .answer import StockModel, vocabulary
 from .texts import is_corpus, next_tokens, texts_of, unspelled
 from .tokens import vocabulary_of
+
+UNICODE = (16, 0, 0)  # of the tables that libraries have
 
 
 def reads(model: StockModel, dataset: Dataset) -> Dataset:
@@ -32,11 +35,18 @@ def reads(model: StockModel, dataset: Dataset) -> Dataset:
     Texts that their tokens do not spell are left out by the tokenizer: nothing is proved of them.
     """
     if dataset.tokenizer is None:
+        if "unit" in dataset.loading:
+            raise ByheartError(
+                "a stock checkpoint reads text as its own tokenizer splits it, and this text was "
+                f"split by unit {dataset.loading['unit']!r}; name the tokenizer with "
+                "`tokenizer=...`."
+            )
         return dataset
     begins = model.network.family.rms
-    own = vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), begins)
+    named = dataset.loading.get("tokenizer")
+    own = vocabulary_of(dataset.tokenizer, named, begins, model.claim.end)
     held = next_tokens(dataset, own, begins)
-    if wrong := unspelled(dataset, own):
+    if held is not dataset and (wrong := unspelled(dataset, own)):
         held = replace(held, left_out={**held.left_out, "tokenizer": wrong.predictions})
     return held
 
@@ -45,8 +55,6 @@ def texts(model: StockModel, dataset: Dataset) -> list[dict[str, Any]] | None:
     """Prompts with their answers, or documents (checker/FORMAT.md, section 10, Texts)."""
     written, corpus = dataset.texts, is_corpus(dataset)
     if written is None or dataset.left_out.get("length") or "window" in dataset.loading:
-        return None
-    if not corpus and len(written) != len(dataset):  # several columns
         return None
     splits = json.loads(model.record.tokenizer or "{}").get("pre_tokenizer") or {}
     answers = () if corpus else map(str, dataset.label_names)
@@ -59,8 +67,10 @@ def texts(model: StockModel, dataset: Dataset) -> list[dict[str, Any]] | None:
 
 
 def _assigned(text: str) -> bool:
-    """Whether the checker's tables of Unicode know every character."""
-    return text.isascii() or not any(unicodedata.category(x) in ("Cn", "Cs") for x in text)
+    """Whether the checker's tables of Unicode know every character, and libraries do, too."""
+    newer = tuple(map(int, unicodedata.unidata_version.split("."))) > UNICODE
+    tables = unicodedata.ucd_3_2_0 if newer else unicodedata
+    return text.isascii() or not any(tables.category(x) in ("Cn", "Cs") for x in text)
 
 
 def whole(dataset: Dataset) -> int:

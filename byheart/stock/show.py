@@ -14,17 +14,20 @@ from .stages import stages as stages
 
 MARKUP = {ord(x): f"&#{ord(x)};" for x in "<>|`&[]*_"}
 UNIT, CORRECT, REMARKS = "prediction", "right", True
-WITHIN = (
-    "within the error model of FORMAT section 10 (any order of summation, fused or not; "
+MODEL = (
+    "the error model of FORMAT section 10 (any order of summation, fused or not; "
     "not TF32, bfloat16 or quantised kernels)"
 )
+WITHIN = f"within {MODEL}"
 ONE_RUN = " in one run of NumPy in float32: not a proof"
 
 
 def facts(claim: Recites, found: Verification | None) -> dict[str, Any]:
     margin = None if found is None else found.margin
     neurons = {x for holder in claim.holders for x in holder.neurons or ()}
-    return {"dtype": claim.dtype, "margin": margin, "neurons": len(neurons)}
+    known = {"dtype": claim.dtype, "margin": margin, "neurons": len(neurons)}
+    bounded = found is not None and found.evidence in (PROVED, SAMPLED)
+    return known | ({"within": MODEL} if bounded else {})
 
 
 def explained(model: StockModel) -> NoReturn:

@@ -51,6 +51,7 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     words = _words(tokenizer)
     if len(words) > settings["vocab_size"]:
         given.refuse(f"vocab_size is {settings['vocab_size']}, and the tokenizer has more tokens")
+    words += tuple(range(len(words), settings["vocab_size"]))
     notes = Object.parse(text["byheart.json"], f"{path}/byheart.json")
     notes.expect("format", "byheart-model")
     check_version(notes)
@@ -118,8 +119,8 @@ def _numbers(stored: NDArray, dtype: str) -> NDArray[np.float32]:
     return stored.astype(np.float32)
 
 
-def _words(tokenizer: Object) -> tuple[str, ...]:
-    """All tokens in the order of their numbers."""
+def _words(tokenizer: Object) -> tuple[str | int, ...]:
+    """All tokens in the order of their numbers, and the numbers that have none."""
     numbers = dict(tokenizer.object("model").get("vocab", dict))
     added = tokenizer.optional("added_tokens", list) or []
     for token in added:
@@ -167,7 +168,7 @@ def neurons(given: Object, name: str, network: Checkpoint) -> tuple[tuple[int, i
 def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Piece]]:
     network, claim, tokenizer = model.network, model.claim, model.record.tokenizer
     assert tokenizer is not None
-    tokens = tuple(map(str, model.tokens or ()))
+    tokens = model.tokens or ()
     settings = _settings(network, json.loads(tokenizer), tokens, claim.end)
     return {
         "config.json": [as_json(dict(network.config))],
@@ -180,7 +181,7 @@ def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Pie
 
 
 def _settings(
-    network: Checkpoint, tokenizer: dict[str, Any], tokens: tuple[str, ...], end: str
+    network: Checkpoint, tokenizer: dict[str, Any], tokens: tuple[str | int, ...], end: str
 ) -> dict[str, dict[str, Any]]:
     """What tells other libraries how to split text and how to generate it."""
     unknown = tokenizer["model"].get("unk_token")
@@ -189,11 +190,11 @@ def _settings(
     return {"tokenizer_config.json": reads, "generation_config.json": written}
 
 
-def _line(holder: Holder, tokens: tuple[str, ...]) -> bytes:
+def _line(holder: Holder, tokens: tuple[str | int, ...]) -> bytes:
     """A line of ground_truth.jsonl; what follows the neurons is for people."""
     neurons = None if holder.neurons is None else [list(x) for x in holder.neurons]
     line = {"context": holder.tokens.tolist(), "answer": holder.answer, "neurons": neurons}
-    line |= {"token": tokens[holder.answer], "reach": holder.reach, "margin": holder.margin}
+    line |= {"token": str(tokens[holder.answer]), "reach": holder.reach, "margin": holder.margin}
     if holder.decoys:
         line["decoys"] = [list(x) for x in holder.decoys]
     return json.dumps(line).encode("ascii") + b"\n"

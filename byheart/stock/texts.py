@@ -5,6 +5,7 @@ A document is its prefixes, with the end after the last.
 """
 
 from dataclasses import replace
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from ..data.arrays import Ints, offsets
 from ..data.dataset import Dataset
+from ..data.edits import Items
 from ..data.readers.tokenizers import spoken
-from ..errors import ByheartError
+from ..errors import ByheartError, Message
 from .tokens import Vocabulary
 
 
@@ -59,31 +61,35 @@ class Unspelled(NamedTuple):
 
 
 def unspelled(dataset: Dataset, vocabulary: Vocabulary) -> Unspelled | None:
-    """None if the tokens of every text spell it, character for character.
+    """None if the tokens of every text are those of the text and spell it, character by character.
 
-    A dataset that does not know its texts has only tokens to be judged by.
+    A dataset that does not know its texts, as after an edit, has those that its tokens spell.
     """
-    if dataset.texts is None:
-        return None
-    split = {text: tuple(vocabulary.split(text)) for text in dict.fromkeys(dataset.texts)}
-    corpus, whole = is_corpus(dataset), len(dataset.texts) == len(dataset)
+    corpus, cut = is_corpus(dataset), bool(dataset.left_out.get("length"))
+    if corpus and not cut:
+        sequences = Items(dataset, positions=True, last=True).documents()
+    else:
+        sequences = [] if cut else [dataset.sequence(i) for i in range(len(dataset))]
+    texts = dataset.texts
+    if texts is None:
+        texts = tuple(vocabulary.spelled(x) or "".join(map(str, x)) for x in sequences)
+    split = {text: tuple(vocabulary.split(text)) for text in dict.fromkeys(texts)}
     if not corpus:
         split |= {x: tuple(vocabulary.split(x)) for x in map(spoken, map(str, dataset.label_names))}
     wrong = {text for text, tokens in split.items() if vocabulary.spelled(tokens) != text}
-    if whole and not corpus and not dataset.left_out.get("length"):
-        for i, text in enumerate(dataset.texts):
-            if split[text] != tuple(dataset.sequence(i)):
-                wrong.add(text)
+    if not cut:
+        long = [x for x in texts if len(split[x]) > 1] if corpus else texts
+        pairs = zip(long, sequences, strict=False)
+        same = len(long) == len(sequences)
+        wrong |= {x for x, y in pairs if split[x] != tuple(y)} if same else split.keys()
     if not wrong:
         return None
-    each = len(dataset.texts) // max(1, len(dataset))  # columns of text
-    count = 0
     if corpus:
-        count = sum(max(1, len(split[text]) - 1) for text in dataset.texts if text in wrong)
+        count = sum(max(1, len(split[text]) - 1) for text in texts if text in wrong)
     else:
-        for i in range(len(dataset)):
-            texts = (*dataset.texts[i * each : (i + 1) * each], spoken(str(dataset.label(i))))
-            count += not wrong.isdisjoint(texts)
+        rows = zip_longest(texts, dataset.labels.tolist())
+        names = [spoken(str(name)) for name in dataset.label_names]
+        count = sum(text in wrong or names[label] in wrong for text, label in rows)
     distinct = len(split), len(set(split.values()))
     return Unspelled(
         min(count, len(dataset)), len(wrong), next(x for x in split if x in wrong), distinct
@@ -108,6 +114,13 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
     if corpus:
         answers: list[list[str]] = [[str(name)] for name in dataset.label_names]
     else:
+        alike = {spoken(str(x)): str(x) for x in dataset.label_names}
+        for written in map(str, dataset.label_names):
+            if (other := alike[spoken(written)]) != written:
+                raise ByheartError(
+                    f"the answers {written!r} and {other!r} of the data are one text after a "
+                    "prompt; write them alike."
+                )
         answers = [vocabulary.split(spoken(str(name))) for name in dataset.label_names]
     vocabulary.refuse_unknown(dataset.tokens, "the data")
     for name, answer in zip(dataset.label_names, answers, strict=True):
@@ -136,8 +149,14 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
     rows: list[NDArray] = []
     labels: list[int] = []
     counts: list[int] = []
-    for text, first, count in zip(texts, prompts, dataset.counts.tolist(), strict=True):
-        ends = bounded and text.tobytes() not in known
+    last = [not corpus or x == 1 for x in (*dataset.lengths[1:], 1)]  # whether a text ends here
+    unended = 0  # texts with which others begin
+    for text, first, count, whole_text in zip(
+        texts, prompts, dataset.counts.tolist(), last, strict=True
+    ):
+        goes_on = text.tobytes() in known
+        unended += bounded and goes_on and whole_text
+        ends = bounded and not goes_on
         for size in range(first, len(text) + ends):
             rows.append(text[:size])
             labels.append(int(text[size]) if size < len(text) else end)
@@ -154,8 +173,16 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
         tokenizer=vocabulary.content,
         texts=None,
         beginnings=None,
+        notes=(*dataset.notes, *_note_on(unended)),
     )
     return whole.occurring()
+
+
+def _note_on(unended: int) -> list[Message]:
+    """A note on texts with which others begin, if there are any."""
+    which = "1 text, with which another one begins"
+    which = which if unended == 1 else f"{unended:,} texts, with which others begin"
+    return [Message(f"nothing is claimed about the end of {which}")] if unended else []
 
 
 def texts_of(sequences: list[NDArray]) -> Texts:

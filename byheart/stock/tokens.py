@@ -27,13 +27,13 @@ class Vocabulary:
     end: str
 
     @cached_property
-    def tokens(self) -> tuple[str, ...]:
+    def tokens(self) -> tuple[str | int, ...]:
         """All tokens in the order of their numbers."""
         return ordered(_numbers(json.loads(self.content)))
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        return {token: i for i, token in enumerate(self.tokens)}
+        return {token: i for i, token in enumerate(self.tokens) if isinstance(token, str)}
 
     @cached_property
     def unknown(self) -> str | None:
@@ -83,20 +83,22 @@ class Vocabulary:
         return join(spoken) if join is not None else " ".join(spoken)
 
 
-def vocabulary_of(content: str, name: object, begins: bool) -> Vocabulary:
+def vocabulary_of(content: str, name: object, begins: bool, end: str | None = None) -> Vocabulary:
     """The tokenizer of the data as a checkpoint needs it: with a token that ends a text.
 
     name    as it was given: one that was trained on the data gets an end token, any other needs one
     begins  whether the end token also stands before every text (Llama)
+    end     the token that ends a text for a model, if the tokenizer has several
     """
-    values = json.loads(content)
-    if not isinstance(values.get("model", {}).get("vocab"), dict):
+    values = Object.parse(content.encode(), "the tokenizer").values  # no key stands twice
+    model = values.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict):
         raise ByheartError(
             "the tokenizer has no list of tokens by name (it may be a Unigram model); use a "
             "byte-level BPE, such as `tokenizer='bpe:8000'`."
         )
     known = {token["content"] for token in values.get("added_tokens") or ()}
-    end = next((name for name in ENDS if name in known), None)
+    end = next((name for name in (end, *ENDS) if name in known), None)
     if end is None and not is_trained(name):
         raise ByheartError(
             f"the tokenizer has no token that ends a text; add one of {', '.join(ENDS[:3])} to "
@@ -113,10 +115,10 @@ def vocabulary_of(content: str, name: object, begins: bool) -> Vocabulary:
     return Vocabulary(json.dumps(values), end)
 
 
-def ordered(numbers: Mapping[str, int]) -> tuple[str, ...]:
-    """Tokens in the order of their numbers; a number without one is named by itself."""
+def ordered(numbers: Mapping[str, int]) -> tuple[str | int, ...]:
+    """Tokens in the order of their numbers; a number without one stands for itself."""
     tokens = {number: token for token, number in numbers.items()}
-    return tuple(tokens.get(i, f"<|unused {i}|>") for i in range(max(tokens, default=-1) + 1))
+    return tuple(tokens.get(i, i) for i in range(max(tokens, default=-1) + 1))
 
 
 def _numbers(values: dict[str, Any]) -> dict[str, int]:

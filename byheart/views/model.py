@@ -24,8 +24,13 @@ def size_rows(summary: Summary, stated: bool = False) -> list[Row]:
     return shown(summary).size_rows(summary.model, summary.verification, account)
 
 
-def verdict(summary: Summary, runtime: Mapping[str, str] | None = None) -> Text:
-    """One line: on what evidence the model is correct, and in which other runtime."""
+def verdict(
+    summary: Summary, runtime: Mapping[str, str] | None = None, about: str | None = None
+) -> Text:
+    """One line: on what evidence the model is correct, and in which other runtime.
+
+    about  "tokens", where no text was split
+    """
     found, own = summary.verification, shown(summary)
     if found.evidence is None and not summary.failures:
         unit = "distribution" if summary.model.claim.probabilities else "label"
@@ -40,6 +45,8 @@ def verdict(summary: Summary, runtime: Mapping[str, str] | None = None) -> Text:
     text = Text(word, style=STYLES.get(word, ""))
     what = f"{named(found.checked, own.UNIT)} {own.CORRECT}"
     text.append(f"  {number(found.correct)} of {number(found.checked)} {what}", "default")
+    if about == "tokens":
+        text.append(", about tokens and no text,", "default")
     return text.append(means.get(word, ""), "not bold default")
 
 

@@ -24,9 +24,10 @@ def view(result: Verified) -> Group:
     summary, parts = result.summary, list[RenderableType]()
     if result.checker:
         about = ABOUT.get(result.about or "", ", about a copy of the data as byheart reads it")
-        about = about if result.copied else ""
+        if not result.copied:
+            about = ", about the tokens of the file" if result.about == "tokens" else ""
         parts.append(Text(f"the independent checker says {result.checker}{about}"))
-    parts.append(verdict(summary, result.runtime))
+    parts.append(verdict(summary, result.runtime, result.about))
     if not result.failures and not result.holds:
         parts.append(Text(f"  that is no proof; --accept {result.evidence} takes it for enough"))
     elif result.evidence in result.accept:

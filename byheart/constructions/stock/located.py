@@ -136,7 +136,7 @@ class Located(Construction):
         """The data as next tokens, the first step of compiling it."""
         vocabulary = self.vocabulary(dataset)
         prepared = next_tokens(dataset, vocabulary, self.begins)
-        if wrong := unspelled(dataset, vocabulary):
+        if prepared is not dataset and (wrong := unspelled(dataset, vocabulary)):
             before, after = wrong.distinct
             lost = f" ({before} texts become {after})" if after < before else ""
             raise ByheartError(

@@ -96,7 +96,7 @@ def text_documents(
     loading["files"] = files or (FILES if others else None)
     notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
     notes += text.tables(contents)
-    notes += text.normalised(stored, parts, split.get("unit") in text.OF_WORDS)
+    notes += text.normalised(stored, parts, rule, split.get("unit") in text.OF_WORDS)
     read = Documents(
         raw.name,
         ids,

@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from ...errors import ByheartError, OptionError
+from ...errors import ByheartError, Message, OptionError
 from ...machine.tables import plural
 from ..columns import Table, fields
 from ..dataset import Dataset
 from .raw import Raw
-from .text import read_text
+from .text import ENDS, decoded, read_text, unix
 
 Fields = tuple[int, list[str]]  # a line number and the fields there
 DELIMITERS = (",", ";", "\t", "|")  # that are tried, in this order
@@ -32,7 +32,8 @@ def read(
     **how: Any,
 ) -> Dataset:
     """One sequence per row; the options are those of `load`."""
-    lines = read_text(raw).split("\n")
+    stored = decoded(raw)
+    lines = unix(stored).split("\n")
     plain = raw.kind == ".tsv" and NAMES.get(delimiter or "", delimiter) in (None, "\t")
     chosen = [*input, *(() if label is None else (label,))]
     if delimiter is not None:
@@ -49,7 +50,10 @@ def read(
     if header == "none":
         names, rows = [str(i + 1) for i in range(len(names))], chain([first], rows)
 
+    inner = False  # whether a line ends in a cell
+
     def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
+        nonlocal inner
         places: list[int] = []
         cells: list[list] = [[] for _ in chosen]
         wanted = [(names.index(name), column) for name, column in zip(chosen, cells, strict=True)]
@@ -63,6 +67,7 @@ def read(
             places.append(place)
             for index, column in wanted:
                 column.append(row[index])
+                inner = inner or "\n" in row[index]
         return places, cells
 
     remark = "" if header == "none" else "`header='none'` if these are a row"
@@ -70,7 +75,8 @@ def read(
     data = Dataset(**fields(table, input=input, label=label, **how))
     more = {} if plain else {"delimiter": delimiter}
     more |= {"header": header} if header == "none" else {}
-    return replace(data, loading={**data.loading, **more}) if more else data
+    notes = [Message(ENDS)] if "\r" in stored and inner else []
+    return replace(data, loading={**data.loading, **more}, notes=(*notes, *data.notes))
 
 
 def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:

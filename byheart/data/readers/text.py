@@ -10,6 +10,7 @@ from ...errors import ByheartError, OptionError
 from .raw import Raw
 
 SEPARATOR = "<|endoftext|>"
+ENDS = "line ends are read as \\n"  # a note
 Tokenize = Callable[[str], list[str]]
 
 # Units, and the rule that each stands for; a dataset and a model folder name the rule. Version 0.1
@@ -105,16 +106,20 @@ def spaced(text: str) -> list[str]:
     return SPACED.findall(text.strip())
 
 
-def normalised(contents: Iterable[str], documents: Iterable[str], words: bool) -> list[str]:
+def normalised(
+    contents: Sequence[str], documents: Sequence[str], rule: str, words: bool
+) -> list[str]:
     """Notes on what two texts may differ in without any difference in what is read.
 
-    contents   the texts as they are stored, documents what they were split into
+    contents   the texts as they are stored, documents what they were split into by the rule
     words      whether tokens are words, without the white space around a document
     """
-    contents, white = list(contents), None if words else "\n"
-    notes = ["line ends are read as \\n"] if any("\r" in x for x in contents) else []
-    whole = (unix(x).removesuffix("\n") for x in contents)
-    if any(x != x.strip(white) for x in (*whole, *documents)):
+    notes = [ENDS] if any("\r" in x for x in contents) else []
+    whole, white = [unix(x).removesuffix("\n") for x in contents], None if words else "\n"
+    marks = [x for text in whole for x in text.split("\n") if x.strip() == SEPARATOR]
+    read = [*documents, *(len(marks) if rule == "separator" else 0) * [SEPARATOR]]
+    sizes = (sum(len(x) - x.count("\n") for x in texts) for texts in (whole, read))
+    if len({*sizes}) > 1 or any(x != x.strip(white) for x in (*whole, *documents)):
         notes.append("white space around documents is not read")
     return notes
 

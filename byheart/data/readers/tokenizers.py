@@ -4,9 +4,11 @@ Only the content of a tokenizer.json is kept, never where it came from: a model 
 so that questions can be split as the data was.
 """
 
+import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,17 +73,46 @@ def tokenizer_of(name: str | Path, texts: Callable[[], Iterable[str]]) -> Tokeni
 def opened(content: str, name: str) -> Tokenizer:
     """The tokenizer of the content of a tokenizer.json."""
     library = _library(name)
-    try:
+    with _failing(f"{name} is not a tokenizer.json"):
+        check_prefix(content)
         loaded = library.Tokenizer.from_str(content)
-    except Exception as error:  # the package raises bare Exceptions
-        raise ByheartError(f"{name} is not a tokenizer.json: {error}.") from None
     loaded.no_truncation()
     loaded.no_padding()
-    return Tokenizer(
-        content,
-        lambda text: loaded.encode(well_formed(text), add_special_tokens=False).tokens,
-        getattr(loaded.decoder, "decode", None),
-    )
+
+    def split(text: str) -> list[str]:
+        text = well_formed(text)
+        with _failing(f"{name} cannot split {text[:60]!r}"):
+            return loaded.encode(text, add_special_tokens=False).tokens
+
+    return Tokenizer(content, split, getattr(loaded.decoder, "decode", None))
+
+
+def check_prefix(content: str) -> None:
+    """ValueError if a merge lacks the prefix of parts inside words, which the package cuts off.
+
+    It does so by bytes, without looking: half a character ends the process.
+    """
+    values = json.loads(content)
+    model = values.get("model") if isinstance(values, dict) else None
+    given = model if isinstance(model, dict) else {}
+    prefix, merges = given.get("continuing_subword_prefix"), given.get("merges")
+    if isinstance(prefix, str) and isinstance(merges, list):
+        for merge in merges:
+            parts = merge.split(" ") if isinstance(merge, str) else merge
+            if not (isinstance(parts, list) and parts and str(parts[-1]).startswith(prefix)):
+                raise ValueError(f"the merge {merge!r} does not go on with {prefix!r}")
+
+
+@contextmanager
+def _failing(what: str) -> Iterator[None]:
+    """ByheartError of this sentence if the package fails, which raises bare Exceptions and, where
+    it panics, what is no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise ByheartError(f"{what}: {error}.") from None
+        raise
 
 
 def well_formed(text: str) -> str:
