@@ -184,7 +184,7 @@ def recompiled(
     """The model that the folder's own options make of the data, from nothing else."""
     construction = construction_of(model)
     if data.tokenizer is None and construction.claim.texts:  # tokens, as in data.jsonl
-        data = replace(data, tokenizer=model.record.tokenizer)
+        data = replace(data, tokenizer=model.record.tokenizer, texts=())
     return compile(
         data, construction, on_conflict=rule_of(model), prove_limit=prove_limit, watch=watch
     )

@@ -42,7 +42,8 @@ class Dataset:
     unused    columns of a table, arrays of an .npz file or files of a folder that were not read.
     tokenizer  the content of the tokenizer.json that split the text into tokens, if one did.
     texts     what that tokenizer split, as it was read: the documents, or the input of every row,
-              with its columns joined; None if no tokenizer did, or they are not known.
+              with its columns joined; None if no tokenizer did, or they are not known; empty if the
+              sequences are the beginnings of texts already, with their next tokens.
     beginnings  the first tokens of documents, where the sequences are predictions of texts; None
                 if they are too many to list, or there are no documents.
 
@@ -219,7 +220,7 @@ class Dataset:
             starts=offsets(lengths),
             labels=take(self.labels, starts, lengths) if self.every else self.labels[kept],
             counts=self.counts[kept],
-            texts=None,
+            texts=self.texts and None,
         )
 
     def occurring(self) -> "Dataset":

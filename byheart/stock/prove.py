@@ -54,7 +54,7 @@ def reads(model: StockModel, dataset: Dataset) -> Dataset:
 def texts(model: StockModel, dataset: Dataset) -> list[dict[str, Any]] | None:
     """Prompts with their answers, or documents (checker/FORMAT.md, section 10, Texts)."""
     written, corpus = dataset.texts, is_corpus(dataset)
-    if written is None or dataset.left_out.get("length") or "window" in dataset.loading:
+    if not written or dataset.left_out.get("length") or "window" in dataset.loading:
         return None
     splits = json.loads(model.record.tokenizer or "{}").get("pre_tokenizer") or {}
     answers = () if corpus else map(str, dataset.label_names)

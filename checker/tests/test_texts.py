@@ -126,3 +126,27 @@ def test_tokens_are_those_of_the_library(kind):
         assert (own.tokens(text) == tokens) == right
         spelled += right
     assert spelled > 20
+
+
+def test_newer_tables_of_unicode_refuse_what_may_have_come_later(monkeypatch):
+    """A character that libraries do not know is a letter in newer tables: it splits otherwise."""
+    tokenizer = texts.read_tokenizer(
+        (GOOD / "text" / "tokenizer.json").read_bytes(), "gpt2", 3, "<s>"
+    )
+    for letter in "é中א":  # of Unicode 3.2, and so of all tables
+        assert tokenizer.tokens(letter) is None
+    assert tokenizer.tokens("\U0001f600") is None
+    monkeypatch.setattr(texts.unicodedata, "unidata_version", "17.0.0")
+    for letter in "é中א":
+        assert tokenizer.tokens(letter) is None
+    with pytest.raises(check.Refusal, match="U[+]1F600 is not in Unicode 3.2.0"):
+        tokenizer.tokens("\U0001f600")
+
+
+def test_answers_that_are_one_text_after_a_prompt_are_refused(capsys, tmp_path):
+    for one, other in (("b", " b"), (" b", "b"), ("", " ")):
+        lines = [{"prompt": "a", "answer": one}, {"prompt": "b", "answer": other}]
+        code, message = verdict(capsys, GOOD / "text", lines, tmp_path)
+        assert code == 2 and "line 2: the answer is that of another line but for a space" in message
+    lines = [{"prompt": "a", "answer": "b"}, {"prompt": "b", "answer": "b"}]
+    assert verdict(capsys, GOOD / "text", lines, tmp_path)[0] == 1

@@ -489,6 +489,9 @@ ENDS, MARGINS = "line ends are read as \\n", "white space around documents is no
         (lambda text: text.replace("\n", "\r"), [ENDS]),
         (lambda text: f"\n\n{text}", [MARGINS]),
         (lambda text: f"{text} \n\n", [MARGINS]),
+        (lambda text: text.replace("\n\n", "\n\n\n"), []),
+        (lambda text: text.replace("\n\n", "\n \n"), [MARGINS]),
+        (lambda text: text.replace("\n\n", "\n\u3000\n", 1), [MARGINS]),
         (lambda text: f"  {text.replace('Two', '  Two')}".replace("\n", "\r\n"), [ENDS, MARGINS]),
     ],
 )
@@ -501,6 +504,22 @@ def test_line_ends_and_outer_white_space_are_named(made, asked, run, change, not
     assert [line for line in output.splitlines() if line.startswith("note: ")] == [
         f"note: {note}." for note in notes
     ]
+
+
+def test_line_ends_in_cells_are_named(made, asked):
+    """Those between rows are part of no cell."""
+    table = 'input,label\n"one\ntwo",x\nthree,y\n'
+    folder, path = made("table.csv", table)
+    for text, notes in (
+        (table, []),
+        (table.replace("one\n", "one\r\n"), [ENDS]),
+        (table.replace("one\n", "one\r"), [ENDS]),
+    ):
+        path.write_bytes(text.encode())
+        code, answer = asked(folder, path)
+        assert (code, answer["holds"], answer["reading_notes"]) == (0, True, notes)
+    path.write_bytes(b"input,label\r\none,x\r\n")
+    assert asked(folder, path)[1]["reading_notes"] == []
 
 
 def test_white_space_that_is_a_token_is_no_margin(made, asked):

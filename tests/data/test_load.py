@@ -572,6 +572,45 @@ def test_real_tokenizer(tmp_path):
         load(path, tokenizer=written(tmp_path, "bad.json", "{"))
 
 
+def test_a_tokenizer_at_which_the_package_panics_is_refused(tmp_path):
+    """It cuts the prefix off merges by bytes: beyond their end it panics, and half a character ends
+    the process. An unknown word without a token for it is an error only when it comes."""
+    tokenizers = pytest.importorskip("tokenizers")
+    path, data = tmp_path / "t.json", written(tmp_path, "d.txt", "\u00e4b c\n")
+    pairs = tokenizers.models.BPE({"a": 0, "\u00e4": 1, "a\u00e4": 2}, [("a", "\u00e4")])
+    values = json.loads(tokenizers.Tokenizer(pairs).to_str())
+    for prefix in ("#", "########"):
+        values["model"]["continuing_subword_prefix"] = prefix
+        path.write_text(json.dumps(values))
+        with pytest.raises(ByheartError, match=f"does not go on with '{prefix}'"):
+            load(data, tokenizer=path)
+    words = tokenizers.models.WordLevel({"a": 0}, unk_token="?")
+    tokenizers.Tokenizer(words).save(str(path))
+    with pytest.raises(ByheartError, match="cannot split '\u00e4b c': WordLevel error"):
+        load(data, tokenizer=path)
+
+
+def test_what_a_package_panics_with_is_one_sentence(tmp_path, monkeypatch):
+    """It is no Exception; whatever else is none goes on."""
+
+    class PanicException(BaseException):
+        pass
+
+    def opened(error):
+        def fails(content):
+            raise error
+
+        return SimpleNamespace(Tokenizer=SimpleNamespace(from_str=fails))
+
+    path = written(tmp_path, "t.json", "{}")
+    monkeypatch.setitem(sys.modules, "tokenizers", opened(PanicException("out of range")))
+    with pytest.raises(ByheartError, match="is not a tokenizer.json: out of range"):
+        load(written(tmp_path, "d.txt", "a b\n"), tokenizer=path)
+    monkeypatch.setitem(sys.modules, "tokenizers", opened(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        load(tmp_path / "d.txt", tokenizer=path)
+
+
 # Tables
 
 
