@@ -126,14 +126,22 @@ def no_constant(text: str) -> NoReturn:
     refuse(f"{text} is not a JSON number")
 
 
-READER = json.JSONDecoder(
-    object_pairs_hook=distinct_keys, parse_int=decimal, parse_constant=no_constant
+def whole(text: str) -> int:
+    if text == "-0":
+        refuse("-0 is not an integer")
+    return decimal(text)
+
+
+READER, LIBRARY_READER = (
+    json.JSONDecoder(object_pairs_hook=distinct_keys, parse_int=read, parse_constant=no_constant)
+    for read in (decimal, whole)
 )
 
 
-def parse_object(content: bytes, name: str) -> dict[str, Any]:
+def parse_object(content: bytes, name: str, library: bool = False) -> dict[str, Any]:
+    """The object of a text; -0 is refused in one that a library reads."""
     try:
-        found = READER.decode(content.decode("utf-8"))
+        found = (LIBRARY_READER if library else READER).decode(content.decode("utf-8"))
     except UnicodeDecodeError:
         refuse(f"{name} is not UTF-8")
     except RecursionError:
@@ -448,14 +456,16 @@ DYADIC_ARRAYS = {
 }
 CONNECTION_ARRAYS = {"target": "I32", "source": "I32"}
 Arrays = dict[str, array]
+PYTORCH = {"format": "pt"}  # what a header without `__metadata__` stands for
 
 
 class Weights:
     """A safetensors file: what its header says is checked before its data is read."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.sha256 = ""  # known after `arrays`
+    def __init__(self, path: str, library: bool = False) -> None:
+        self.path, self.library = path, library
+        self.sha256 = ""  # known after `arrays`, like what the header says for people
+        self.metadata: Any = PYTORCH
 
     def arrays(self, dtypes: dict[str, str], shapes: dict[str, list], entries: int = 0) -> Arrays:
         """The arrays with these names and types; together they fill the file without holes. An
@@ -467,8 +477,8 @@ class Weights:
             if size < 8 or length > min(size - 8, JSON_LIMIT):
                 refuse(f"{name} is truncated: its header does not fit into {size} bytes")
             text = file.read(length)
-            header = parse_object(text, f"{name}, header")
-            header.pop("__metadata__", None)
+            header = parse_object(text, f"{name}, header", self.library)
+            self.metadata = header.pop("__metadata__", PYTORCH)
             if header.keys() != dtypes.keys():
                 told = f"{show(sorted(header))}, not {show(sorted(dtypes))}"
                 refuse(f"{name} names the tensors {told}")

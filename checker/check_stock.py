@@ -336,9 +336,11 @@ def read_stock(directory: str) -> Stock:
         size = os.fstat(opened.fileno()).st_size
     if size < 100 * shape.layers:  # the header alone takes more
         check.refuse(f"model.safetensors is too small for {shape.layers} layers")
-    file = check.Weights(path)
+    file = check.Weights(path, library=True)
     shapes, dtype = shape.tensors(), DTYPES[claim["dtype"]]
     arrays = file.arrays(dict.fromkeys(shapes, dtype), shapes)
+    if file.metadata != check.PYTORCH:
+        check.refuse(f"model.safetensors: __metadata__ is {check.show(file.metadata)}")
     tensors = {name: read_floats(numbers, dtype, name) for name, numbers in arrays.items()}
     hashes = {name: hashlib.sha256(text).hexdigest() for name, text in content.items()}
     hashes["model.safetensors"] = file.sha256

@@ -257,7 +257,7 @@ class Activation:
     """The three functions f and what executions make of them (items 2, 3 and 7).
 
     gelu and gelu_new: the argument of tanh or erf is a product of at most 6 roundings, constants
-    included, and |x tanh'(x)|, |x erf'(x)| < 1/2: 3 u; tanh and erf themselves 8 u; 1 + tanh at
+    included, and |x tanh'(x)|, |x erf'(x)| < 1/2: 3 u; tanh itself 8 u and erf 16 u; 1 + erf at
     most 2 u more; and the product with z / 2 another 2 u of at most |z|: together below 16 u |z|.
     silu: within 8 u for exp, 1 for the sum and 1 for the division, or 8 for the logistic function
     and 1 for the product: below 16 u |z| as well, and for z < 0 below 16 u |f(z)|.

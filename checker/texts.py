@@ -163,7 +163,7 @@ def read_tokenizer(content: bytes, kind: str, vocabulary: int, end: str) -> Toke
     """The tokenizer of a folder of this kind, with so many rows of its embedding."""
     keys = ("version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer")
     keys += ("post_processor", "decoder", "model")
-    raw = closed(check.parse_object(content, NAME), NAME, keys)
+    raw = closed(check.parse_object(content, NAME, library=True), NAME, keys)
     nothing = {"truncation": None, "padding": None, "normalizer": None}
     equals(raw, NAME, {"version": "1.0", **nothing})
     added, special = read_added(check.get(raw, "added_tokens", list, NAME))

@@ -105,6 +105,8 @@ def data_for_model(model: Model, data: Any, loading: Mapping[str, Any] | None = 
 def whole_data(model: Model, data: Any, loading: Mapping[str, Any] | None = None) -> Dataset:
     """The same, all of it; refused if the model would leave out a part that nobody named."""
     dataset = data_for_model(model, data, loading)
+    if model.claim.texts and "unit" in dataset.loading:
+        kind_of(model).prove.reads(model, dataset)  # which refuses it
     left_out = [] if isinstance(data, Dataset) else unaccepted(data, dataset, loading or {})
     if left_out:
         name = data if isinstance(data, str | Path) else "the data"

@@ -116,8 +116,9 @@ class Checkpoint:
         first = next((i for i in places if whole[i : i + len(plain)] == plain), 0)
         return [int(token) for token in whole[:first]]
 
-    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of texts, without special tokens around them."""
+    def tokens(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
+        """The token ids of texts, without special tokens around them; and how many of the texts
+        are not what their tokens make up, apart from outer white space."""
         rows = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
         unknown = getattr(self.tokenizer, "unk_token_id", None)
         if all(token == unknown for ids in rows for token in ids):
@@ -125,7 +126,10 @@ class Checkpoint:
                 f"the data has no token in the vocabulary of {self.folder}: its tokenizer splits "
                 "none of the text into tokens that it knows."
             )
-        return [list(map(int, ids)) for ids in rows]
+        found = [list(map(int, ids)) for ids in rows]
+        made = (self.tokenizer.decode(ids, clean_up_tokenization_spaces=False) for ids in found)
+        wrong = sum(x.strip() != y.strip() for x, y in zip(texts, made, strict=True))
+        return found, wrong
 
 
 Judged = tuple[NDArray[np.float64], NDArray[np.bool_]]

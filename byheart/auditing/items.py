@@ -6,7 +6,7 @@ of a table, with an input and a label, is an item of which the input is given.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class Items:
     cut: int = 0  # tokens left out because items were truncated
     text: bool = False  # whether a tokenizer made the tokens
     opening: int = 0  # special tokens that the tokenizer puts before each item; they are given, too
+    unspelled: int = 0  # texts that are not what their tokens make up
 
     def __len__(self) -> int:
         return len(self.given)
@@ -118,8 +119,9 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
     if isinstance(data, Dataset):
         read = _rows(checkpoint, data, None)
     elif isinstance(data, list | tuple) and data and all(isinstance(x, str) for x in data):
-        texts = checkpoint.tokens(data)
+        texts, wrong = checkpoint.tokens(data)
         read = pack(texts, [1] * len(texts), text=True, opening=checkpoint.opening)
+        read = replace(read, unspelled=wrong)
     elif kind in TEXTS:
         for name in OWN:
             if options.get(name) not in (None, "word"):
@@ -130,9 +132,10 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
         rule = str(options.get("documents", "auto"))
         if "files" in options and not Path(data).is_dir():
             raise ByheartError(f"{data}: `files=...` is for a folder of texts; leave it out.")
-        texts = checkpoint.tokens(documents(data, rule, options.get("files")))
+        texts, wrong = checkpoint.tokens(documents(data, rule, options.get("files")))
         cut, opening = options.get("length"), checkpoint.opening
         read = pack(texts, [1] * len(texts), cut, text=True, opening=opening)
+        read = replace(read, unspelled=wrong)
     elif is_corpus(data, options.get("format")):
         if "window" in options:
             raise ByheartError(f"{data}: `window=...` does not apply to an audit.")
@@ -198,10 +201,11 @@ def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items
             raise ByheartError("an audit of text needs one label per row, and this has several.")
         inputs = [joined(dataset.sequence(i)) for i in range(len(dataset))]
         labels = [f" {str(dataset.label(i)).strip()}" for i in range(len(dataset))]
-        before, after = checkpoint.tokens(inputs), checkpoint.tokens(labels)
+        (before, wrong), (after, also) = checkpoint.tokens(inputs), checkpoint.tokens(labels)
         rows = [[*x, *y] for x, y in zip(before, after, strict=True)]
         given = [len(x) for x in before]
-        return pack(rows, given, labelled=True, text=True, opening=checkpoint.opening)
+        read = pack(rows, given, labelled=True, text=True, opening=checkpoint.opening)
+        return replace(read, unspelled=wrong + also)
     if not all(isinstance(name, int) for name in dataset.label_names):
         raise ByheartError("the tokens are ids and the labels are words; give labels that are ids.")
     tokens = dataset.vectors[:, 0].astype(np.int64)[dataset.ids]

@@ -88,6 +88,11 @@ def notes(
 ) -> list[str]:
     """What the numbers do not show."""
     sentences = []
+    if items.unspelled:
+        sentences.append(
+            f"the tokens of {plural(items.unspelled, 'text')} of the data make up another text: "
+            "what is measured there is these tokens"
+        )
     if items.text and reference in REFERENCES:
         sentences.append(
             f"reference {reference} knows no language: a model that has never seen this text saves "

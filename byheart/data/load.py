@@ -7,7 +7,7 @@ they are after decompression, so that it need not know how they are stored.
 import codecs
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ class LoadingOption:
 
 
 LOADING: tuple[LoadingOption, ...] = (
-    LoadingOption("format", FILES, choices=tuple(kind[1:] for kind in FILES)),
+    LoadingOption("format", FILES, choices=tuple(kind[1:] for kind in FILES), selects=True),
     LoadingOption("input", NAMED, list[str], default=(), metavar="COLUMN", selects=True),
     LoadingOption("label", NAMED, metavar="COLUMN", selects=True),
     LoadingOption("count", TABLES, metavar="COLUMN", selects=True),
@@ -260,6 +260,19 @@ def kind_of(data: object, format: str | None = None) -> str:
 def is_corpus(data: object, format: str | None = None) -> bool:
     """Whether this is documents, whose tokens are predicted, rather than labels."""
     return kind_of(data, format) in CORPORA
+
+
+def unlike(data: object, loading: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """What a file looks like, where it was read otherwise: options with the values they had."""
+    by_name, delimiter = kind_of(data), loading.get("delimiter")
+    kind = kind_of(data, loading.get("format"))  # type: ignore[arg-type]
+    if kind != by_name in READERS:
+        yield "format", by_name[1:]
+    if delimiter is not None and kind in (".csv", ".tsv") and str(data) != STANDARD_INPUT:
+        with opened(Path(str(data)), kind) as raw:
+            found = table.detected(raw, loading)
+        if found != delimiter:
+            yield "delimiter", found
 
 
 def extent(data: object, loading: Mapping[str, object]) -> dict[str, dict[str, int]]:

@@ -143,6 +143,8 @@ def held_by(model: Model, data: Dataset) -> Dataset:
     prove = kind_of(model).prove
     asked = prove.reads(model, data)
     unfit = prove.unfitting(model, asked)
+    if not unfit and "tokenizer" in asked.left_out:
+        unfit = "the model's tokenizer does not spell all texts of the data"
     if unfit:
         raise ByheartError(f"{unfit}.")
     _, held, _ = settlement(model, asked)

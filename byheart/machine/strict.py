@@ -85,8 +85,16 @@ def _no_constant(name: str) -> NoReturn:
     raise ByheartError(f"{name} is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_without_repeats, parse_int=integer, parse_constant=_no_constant
+def _unsigned(digits: str) -> int:
+    """The integer; ByheartError for -0, which libraries in other languages take for a float."""
+    if digits == "-0":
+        raise ByheartError("-0 is not an integer")
+    return integer(digits)
+
+
+_DECODER, _UNSIGNED = (
+    json.JSONDecoder(object_pairs_hook=_without_repeats, parse_int=x, parse_constant=_no_constant)
+    for x in (integer, _unsigned)
 )
 
 
@@ -97,9 +105,10 @@ class Object(NamedTuple):
     where: str
 
     @classmethod
-    def parse(cls, content: bytes, where: str) -> "Object":
+    def parse(cls, content: bytes, where: str, unsigned: bool = False) -> "Object":
+        """The object of a text; where `unsigned`, -0 is refused."""
         try:
-            values = _DECODER.decode(content.decode("utf-8"))
+            values = (_UNSIGNED if unsigned else _DECODER).decode(content.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise ByheartError(f"{where}: byte {error.start + 1} is not UTF-8.") from None
         except RecursionError:
@@ -170,11 +179,16 @@ Shapes = Mapping[str, Sequence[int]]
 
 
 def read_arrays(
-    path: Path, types: Mapping[str, str], shapes: Shapes | None = None
+    path: Path,
+    types: Mapping[str, str],
+    shapes: Shapes | None = None,
+    metadata: Mapping[str, str] | None = None,
 ) -> tuple[Arrays, str]:
     """The arrays of a file that holds exactly these names, and the file's sha256.
 
     They are read-only views of one copy of it; without shapes they are lists of any length.
+
+    metadata  that the header may have, and no other; by default, whatever it says
     """
     with open_regular(path) as file:
         room = size_of(file) - 8
@@ -184,7 +198,9 @@ def read_arrays(
                 f"{path} is truncated or not a safetensors file: its header does not fit."
             )
         header = file.read(length)
-        given = Object.parse(header, f"{path}, header")
+        given = Object.parse(header, f"{path}, header", unsigned=metadata is not None)
+        if metadata is not None and given.values.get("__metadata__", metadata) != metadata:
+            given.refuse(f"__metadata__ is not {json.dumps(metadata)}")
         spans = _spans(given, types, shapes or {}, size_of(file) - 8 - len(header))
         content = file.read(size_of(file))
     digest = hashlib.sha256(len(header).to_bytes(8, "little") + header)

@@ -14,7 +14,7 @@ from ..claims.model import ModelData
 from ..claims.verification import PROVED
 from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
-from ..data.load import LOADING, applicable, extent, is_corpus, load
+from ..data.load import LOADING, applicable, extent, is_corpus, load, unlike
 from ..data.load import kind_of as kind_of_data
 from ..data.readers.objects import NAME
 from ..data.readers.tokenizers import is_trained
@@ -127,6 +127,12 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
         sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
     if "count" in used and "count" not in given:
         sentences.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
+    for option, seems in unlike(data, used):
+        if option not in given:
+            sentences.append(
+                f"the model reads the file with {option} {used[option]!r}, and it looks like "
+                f"{seems!r} (`{option}=...`)"
+            )
     more = len(dataset.unused) - LISTED
     others = ", ".join(map(repr, dataset.unused[:LISTED]))
     others += f" and {more:,} more" if more > 0 else ""
@@ -159,7 +165,7 @@ def verify_command(
     """
     words = ["byheart", "verify", directory, data]
     for name, value in ({} if canonical else {**stored(model), **(reading or {})}).items():
-        if name in SELECTS:
+        if name in SELECTS or (name == "delimiter" and value != ","):
             if name == KEPT_AS and KEPT in kind_of(model).store.FILES and not is_trained(value):
                 value = directory  # which holds the file, wherever it was then
             for each in value if isinstance(value, list | tuple) else [value]:

@@ -23,7 +23,7 @@ import numpy as np
 from ..data.targets import Floats
 
 U = 2.0**-24 * (1 + 2.0**-20)
-FUNCTION = 8 * U  # exp, tanh, erf, 1 / sqrt, the logistic function; cos and sin, absolutely
+FUNCTION = 8 * U  # exp, tanh, 1 / sqrt, the logistic function; cos and sin, absolutely; erf: twice
 TINY = 1e-30
 UP = 1 + 2.0**-30
 

@@ -312,7 +312,8 @@ def _activated(kind: str, z: Floats, rz: Floats) -> tuple[Floats, Floats]:
     """An activation and its radius. GELU's slope is at most 1.13 in absolute value, SiLU's 1.1.
 
     tanh(y) with y within 8 u |y| changes by at most 8 u |y| / cosh(y)^2 < 8 u; with the errors of
-    tanh (8 u), of the sum (2 u) and of the products, (1 + tanh) / 2 is within 16 u, absolutely.
+    tanh (8 u) or erf (16 u), of the sum (2 u) and of the products, (1 + tanh) / 2 is within 16 u,
+    absolutely.
     """
     if kind == "silu":
         value = silu(z)

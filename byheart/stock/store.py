@@ -31,6 +31,7 @@ FILES: tuple[str, ...] = names.STOCK
 NOTES = "byheart.json"
 STORED = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 SMALLEST = 2.0**-126  # normal number of float32
+METADATA = {"format": "pt"}  # of safetensors; with another one, libraries convert the tensors
 
 
 def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[StockModel, str]:
@@ -40,14 +41,14 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     settings = _config(given)
     wanted = shapes(settings)
     file = path / "model.safetensors"
-    arrays, digest = read_arrays(file, dict.fromkeys(wanted, STORED[dtype]), wanted)
+    arrays, digest = read_arrays(file, dict.fromkeys(wanted, STORED[dtype]), wanted, METADATA)
     tensors = {name: _numbers(x, dtype) for name, x in arrays.items()}
     for name, x in tensors.items():
         if not np.isfinite(x).all():
             given.refuse(f"{name} of model.safetensors holds a number that is not finite")
         if ((x != 0) & (np.abs(x) < SMALLEST)).any():
             given.refuse(f"{name} of model.safetensors holds a number that is subnormal in float32")
-    tokenizer = Object.parse(text["tokenizer.json"], f"{path}/tokenizer.json")
+    tokenizer = Object.parse(text["tokenizer.json"], f"{path}/tokenizer.json", unsigned=True)
     words = _words(tokenizer)
     if len(words) > settings["vocab_size"]:
         given.refuse(f"vocab_size is {settings['vocab_size']}, and the tokenizer has more tokens")
@@ -135,7 +136,9 @@ def _words(tokenizer: Object) -> tuple[str | int, ...]:
 
 def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, ...]:
     found = []
-    for number, line in enumerate(content.splitlines(), 1):
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip(b" \t\r"):
+            continue
         given = Object.parse(line, f"{path}/ground_truth.jsonl, line {number}")
         tokens, answer = given.get("context", list), given.get("answer", int)
         words = [*tokens, answer]
@@ -203,7 +206,7 @@ def _line(holder: Holder, tokens: tuple[str | int, ...]) -> bytes:
 def weights(model: StockModel) -> list[Piece]:
     """The header, then the tensors in the order of their names."""
     network = model.network
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    header: dict[str, Any] = {"__metadata__": METADATA}
     kind, end, pieces = STORED[network.dtype], 0, list[Piece]()
     for name, tensor in sorted(network.tensors.items()):
         single = np.ascontiguousarray(tensor, np.float32)

@@ -216,6 +216,16 @@ def test_the_answer_names_what_was_loaded(folder, checkpoint):
     assert model.dtype == "bfloat16" and model.stored_bits == 16 * model.parameters
 
 
+def test_tokens_that_make_up_another_text_are_counted(folder):
+    """A tokenizer may take every word for one that the model recites."""
+    words = "make up another text"
+    assert not any(words in note for note in audit(folder, TEXTS, prefix=1).notes)
+    one = {"type": "Replace", "pattern": {"Regex": r"w\d+"}, "content": "w1"}
+    tokenizer(normalizer=one)(folder)
+    note = audit(folder, TEXTS, prefix=1).notes[0]
+    assert f"the tokens of {len(TEXTS)} texts of the data {words}" in note
+
+
 def test_links_into_a_cache_are_followed(folder, tmp_path):
     (folder / WEIGHTS).rename(tmp_path / "blob")
     (folder / WEIGHTS).symlink_to(tmp_path / "blob")

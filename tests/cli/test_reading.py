@@ -72,7 +72,8 @@ def test_premise_and_hypothesis_of_a_text_file_stay_apart(run):
     assert run("compile", path, "-o", "pairs.folder", "--format", "tsv", *how)[0] == 0
     assert run("recall", "pairs.folder", "x | y z")[1] == "2\n"
     assert run("recall", "pairs.folder", "x y | z")[1] == "1\n"
-    assert run("verify", "pairs.folder", path)[0] == 0
+    assert run("verify", "pairs.folder", path)[0] == 1  # a text, unless the user says otherwise
+    assert run("verify", "pairs.folder", path, "--format", "tsv")[0] == 0
     assert run("compile", path, "-o", "cut.folder", "--format", "tsv", *how, "--length", 3)[0] == 0
     code, output, _ = run("verify", "cut.folder", path)
     assert code == 1 and "2 of 2 rows of the data were not read in full" in " ".join(output.split())

@@ -132,16 +132,16 @@ class Execution:
             return torch.where(z < -88, 0.0, self.rounded(f"{name} quotient", z / share))
         if kind == "gelu":
             inner = self.rounded(f"{name} inner", z * constant("root", math.sqrt(0.5)))
-            least, curve = -5, torch.erf
+            least, curve, far = -5, torch.erf, 16
         else:
             square = self.rounded(f"{name} square", z * z)
             cube = self.rounded(f"{name} cube", square * z)
             cube = self.rounded(f"{name} part", cube * constant("factor", 0.044715))
             inner = self.rounded(f"{name} argument", z + cube)
             inner = inner * constant("root", math.sqrt(2 / math.pi))
-            least, curve = -20, torch.tanh
+            least, curve, far = -20, torch.tanh, 8
             inner = self.rounded(f"{name} inner", inner)
-        value = self.rounded(f"{name} curve", curve(inner), 8).clamp(-1, 1)
+        value = self.rounded(f"{name} curve", curve(inner), far).clamp(-1, 1)
         value = torch.where(inner < least, -1.0, value)
         value = self.rounded(f"{name} sum", 1 + value)
         return self.rounded(f"{name} product", z / 2 * value)

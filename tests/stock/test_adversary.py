@@ -1,9 +1,12 @@
 """What is proved holds for the worst execution that an adversary finds, and is not far from it."""
 
+import math
+
 import numpy as np
 import pytest
 
 from byheart.stock import forward
+from byheart.stock.arithmetic import U
 from byheart.stock.checkpoint import Checkpoint
 
 pytest.importorskip("torch")
@@ -55,3 +58,28 @@ def test_hostile_checkpoints_bear_the_adversary(model, items, seeds):
         answer = forward.answers(network, [tokens])[0]
         used += shares(network, tokens, answer)
     assert used and max(used) <= 1
+
+
+@pytest.mark.parametrize("kind", ["gelu", "gelu_new", "silu"])
+def test_the_activations_of_torch_are_within_the_rules(kind):
+    """Rules 2, 3 and 7: f(z) = z s, where s is (1 + erf) / 2, (1 + tanh) / 2 or logistic. erf may
+    be 16 u off and tanh 8 u, by the argument 3 u more, and there are three roundings; of SiLU all
+    is relative. PyTorch's GELU needs more than 8 u for erf."""
+    import torch
+    from scipy.special import erfc, expit
+
+    z = torch.linspace(-20, 20, 400_001)
+    exact = z.double().numpy()
+    if kind == "gelu":
+        found, share, inner = torch.nn.functional.gelu(z), erfc(-exact / math.sqrt(2)) / 2, 16
+    elif kind == "gelu_new":
+        found = torch.nn.functional.gelu(z, approximate="tanh")
+        share = expit(math.sqrt(8 / math.pi) * (exact + 0.044715 * exact**3))
+        inner = 8
+    else:
+        found, share, inner = torch.nn.functional.silu(z), expit(exact), 0
+    allowed = (inner + 3 * (inner > 0)) / 2 + 8 * share if inner else 11 * share
+    error = np.abs(found.double().numpy() - exact * share) / U
+    assert (error <= allowed * np.abs(exact) + 2.0**-100).all()
+    saturated = exact < {"gelu": -5 * math.sqrt(2), "gelu_new": -8, "silu": -200}[kind]
+    assert not found.numpy()[saturated].any()

@@ -365,3 +365,36 @@ def test_the_commands_on_the_card_hold_for_a_tokenizer_of_ones_own(compiled, fac
     for command in commands:
         words = {"DIR": str(folder), "DATA": str(facts)}
         assert says(main, *(words.get(x, x) for x in shlex.split(command)))[0] == 0, command
+
+
+# --- how the data is read: what a folder may not decide
+
+
+def test_a_table_is_not_cut_where_the_folder_says(compiled, tmp_path):
+    """A minus sign of the data is no delimiter, and a text is no table, unless the user says so."""
+    for name, content, options in (
+        ("d.csv", "pro-mpt,answer\n3-4,c\n5-6,d\n", {"delimiter": "-"}),
+        ("d.txt", "pro,mpt\nx,y\nz,w\n", {"format": "csv"}),
+    ):
+        data = tmp_path / name
+        data.write_text(content)
+        first = content.split("\n")[0].split(options.get("delimiter", ","))
+        how = ("--input", first[0], "--label", first[1], "--tokenizer", "bpe:300")
+        (option, value), folder = *options.items(), tmp_path / f"{name}.model"
+        asked = ("compile", data, "-o", folder, "--method", "gpt2", *how, f"--{option}", value)
+        code, text = says(main, *asked)
+        assert code == 0, text
+        (command,) = re.findall(r"byheart (verify .*)$", text, re.MULTILINE)
+        assert f"--{option} {value}" in command
+        assert says(main, *shlex.split(command))[0] == 0
+        for more in ((), ("--checker",)):
+            code, text = says(main, "verify", folder, data, *how, *more)
+            assert code == 1 and f"the model reads the file with {option} '{value}'" in text
+
+
+def test_lines_of_the_ground_truth_end_where_the_format_says(compiled, facts, tmp_path):
+    folder = shutil.copytree(compiled / "gpt2", tmp_path / "model")
+    path = folder / "ground_truth.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'{"context"', b'{\r"context"') + b" \r\n\n")
+    signed(folder)
+    assert [code for code, _ in answers(folder, facts, *READ, "bpe:8000")] == [0, 0, 0]

@@ -94,6 +94,8 @@ def test_text_is_split_by_the_tokenizer_whatever_the_folder_says(folder, file):
         for checker in (False, True):
             with pytest.raises(ByheartError, match=r"split by unit .*name the tokenizer"):
                 verify_folder(copy, file, checker=checker, **given)
+    with pytest.raises(ByheartError, match="split by unit"):  # no answers, and so no differences
+        byheart.diff(copy, copy, file)
     with pytest.raises(ByheartError, match="has a word that the tokenizer does not have"):
         verify_folder(copy, file, **COLUMNS, tokenizer=copy)
 

@@ -35,7 +35,7 @@ def read(
     stored = decoded(raw)
     lines = unix(stored).split("\n")
     plain = raw.kind == ".tsv" and NAMES.get(delimiter or "", delimiter) in (None, "\t")
-    chosen = [*input, *(() if label is None else (label,))]
+    chosen = _named(header, input, label)
     if delimiter is not None:
         delimiter = NAMES.get(delimiter, delimiter)
         if not delimiter or {*delimiter} & {*'"\r\n'}:
@@ -43,7 +43,7 @@ def read(
                 "delimiter", delimiter, "must be characters such as ';' or 'tab' or '||'"
             )
     elif not plain:
-        delimiter = sniffed(lines, () if header == "none" else chosen)
+        delimiter = sniffed(lines, chosen)
     rows = _split(lines, "\t") if plain else _rows(lines, str(delimiter), raw.name)
     first = next(rows, (1, []))
     names = first[1]
@@ -77,6 +77,19 @@ def read(
     more |= {"header": header} if header == "none" else {}
     notes = [Message(ENDS)] if "\r" in stored and inner else []
     return replace(data, loading={**data.loading, **more}, notes=(*notes, *data.notes))
+
+
+def detected(raw: Raw, loading: Mapping[str, Any]) -> str:
+    """The delimiter of a table that would be read with these options, if they named none."""
+    if raw.kind == ".tsv":
+        return "\t"
+    names = _named(loading.get("header"), loading["input"], loading["label"])
+    return sniffed(read_text(raw).split("\n"), names)
+
+
+def _named(header: str | None, input: Sequence[str], label: str | None) -> list[str]:
+    """The columns that the first line has to name."""
+    return [] if header == "none" else [*input, *(() if label is None else (label,))]
 
 
 def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:
