@@ -10,7 +10,7 @@ from ..exact.answer import distributions as distributions
 from .checkpoint import Checkpoint
 from .tokens import Vocabulary
 
-MAX_TOKENS = 256  # of an answer
+MAX_TOKENS = 256  # of an answer, unless a longer text is stored
 
 StockModel = ModelData[Checkpoint, Recites]
 
@@ -45,9 +45,13 @@ def answers(model: StockModel, sequences: Sequence[Sequence[Token]]) -> list[Ans
     spoken: dict[int, list[int]] = {i: [] for i in growing}
     end = model.places[model.claim.end]
     assert model.tokens is not None
-    for _ in range(MAX_TOKENS if model.claim.labels_are == TEXT else 1):
-        if not growing:
-            break
+    longest = max((len(x.tokens) + 1 for x in model.claim.holders), default=0)
+    most = max(MAX_TOKENS, longest) if model.claim.labels_are == TEXT else 1
+    while growing:
+        if max(map(len, spoken.values())) == most:
+            if model.claim.labels_are == TOKEN:
+                break
+            raise ByheartError(f"the model goes on for {most:,} tokens without the end of a text.")
         found = forward.answers(model.network, list(growing.values()))
         for i, token in zip(list(growing), found.tolist(), strict=True):
             spoken[i].append(token)

@@ -13,6 +13,7 @@ import byheart
 from byheart.api.verify import verify as verify_folder
 from byheart.errors import ByheartError, DisagreementError
 from byheart.models.locating import reverse
+from byheart.stock import answer, forward
 from byheart.stock.answer import vocabulary
 from byheart.stock.prove import reads
 from tests.stock.stranger import changed, signed
@@ -345,3 +346,20 @@ def test_documents_of_one_token_are_not_claimed(tmp_path):
 def test_half_a_character_is_refused(tmp_path):
     with pytest.raises(ByheartError, match="half a surrogate pair"):
         byheart.compile([("X \ud83d", "a"), ("Y", "c")], "gpt2")
+
+
+def test_a_long_answer_is_whole_and_one_without_end_is_refused(monkeypatch):
+    """Not its beginning alone; and two models that differ behind it do differ."""
+    monkeypatch.setattr(answer, "MAX_TOKENS", 8)
+    long = " ".join(map(str, range(20)))
+    other = long.replace("18 19", "19 18")
+    one, two = (
+        byheart.compile(byheart.load([("Q", text), ("R", "x")], tokenizer="word"), "gpt2")
+        for text in (long, other)
+    )
+    assert (one.recall("Q"), two.recall("Q")) == (long, other)
+    found = byheart.diff(one, two, byheart.load([("Q", long), ("R", "x")], tokenizer="word"))
+    assert [(x[1], x[2]) for x in found.answers] == [(long, other)]
+    monkeypatch.setattr(forward, "answers", lambda _, rows: np.ones(len(rows), np.int64))
+    with pytest.raises(ByheartError, match="goes on for 21 tokens without the end of a text"):
+        one.recall("Q")
