@@ -170,7 +170,7 @@ def _attention(
         gap = min(gap, float(apart.min()))
         if not (apart > 1).all():
             raise Unbounded("no place wins the attention of a head, and its scores are not equal")
-        # what is left of a weight below 2^-126 is covered by TINY in the error of the winner's value
+        # the rest of a weight below 2^-126 is covered by TINY in the error of the winner's value
         tail = place * np.exp(-np.minimum(apart, 700.0)) * (1 + 1e-6)
         read[:, head] = values[here, best]
         others = 2 * tail[:, None] * largest
