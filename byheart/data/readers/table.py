@@ -83,7 +83,7 @@ def detected(raw: Raw, loading: Mapping[str, Any]) -> str:
     """The delimiter of a table that would be read with these options, if they named none."""
     if raw.kind == ".tsv":
         return "\t"
-    names = _named(loading.get("header"), loading["input"], loading["label"])
+    names = _named(loading.get("header"), loading.get("input", ()), loading.get("label"))
     return sniffed(read_text(raw).split("\n"), names)
 
 
