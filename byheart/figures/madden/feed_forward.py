@@ -13,6 +13,7 @@ import numpy as np
 from ...lab.protocol import protocol
 from ...lab.sweeps.results import Smallest
 from ...lab.sweeps.sweep import SEQUENCES
+from ...lab.trial import Row
 from ...theory.madden2024.capacity import lemma_1_parameters
 from .. import data, plotting
 from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, seeds
@@ -73,6 +74,12 @@ def neurons(each: Smallest) -> list[int]:
     return sorted(place(row)[1] for row in each.reached)
 
 
+def is_least(each: Smallest, best: Row) -> bool:
+    """Whether the size below the smallest m was tried and did not memorise."""
+    smaller = [m for m in NEURONS if m < place(best)[1]]
+    return not smaller or smaller[-1] in {place(x)[1] for x in each.rows if not x["reached"]}
+
+
 def bracket(each: Smallest, seed: int) -> str:
     """The smallest m of this seed, and the largest below it that was tried in vain."""
     best = each.by_seed[seed]
@@ -95,8 +102,11 @@ def needed(contexts: int, vocabulary: int) -> int:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """Lines through the smallest m over contexts, ours (any seed counts) and the authors'."""
-    best = [row for each in smallest(rows).values() if (row := each.best)]
+    """Lines through the smallest m over contexts, ours (any seed counts) and the authors'.
+
+    Ours are those whose next smaller m was tried in vain, or is too small to be tried.
+    """
+    best = [row for each in smallest(rows).values() if (row := each.best) and is_least(each, row)]
     table = read("madden-2-smallest")
     ours = [row["contexts"] for row in best], [place(row)[1] for row in best]
     theirs = column(table, "contexts"), column(table, "neurons")
@@ -169,9 +179,8 @@ def finding(rows: RowsByLabel) -> str:
     for stories in sorted({min(found), max(found)}):
         best = found[stories].best
         assert best is not None
-        said.append(
-            f"{place(best)[1]} for the {best['contexts']:,} contexts of {stories:,} stories"
-        )
+        least = bracket(found[stories], best["trial"]["seed"])
+        said.append(f"{least} for the {best['contexts']:,} contexts of {stories:,} stories")
     theirs = [int(m) for m in column(read("madden-2-smallest"), "neurons")]
     return (
         f"With random embeddings and attention that are not trained, the least m within 1 % of "
