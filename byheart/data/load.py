@@ -290,6 +290,9 @@ def extent(data: object, loading: Mapping[str, object]) -> dict[str, dict[str, i
         sum((os.stat if os.path.isfile(x) else os.lstat)(x).st_size for x in map(path.joinpath, y))
         for y in (chosen, others)
     )
+    if kind == ".npz" and path.suffix.lower() not in COMPRESSED:
+        more = npz.unread(path, loading)
+        size -= more
     return {
         "files": {"read": len(chosen), "of": len(chosen) + len(others)},
         "bytes": {"read": size, "of": size + more},

@@ -1,6 +1,7 @@
 """verify speaks about the file that the user names, and about nothing else."""
 
 import json
+import zipfile
 from dataclasses import replace
 from itertools import permutations
 
@@ -449,6 +450,10 @@ def test_arrays_that_were_not_read_must_be_accepted(run, asked, tmp_path):
         "the model has the arrays 'inputs' and 'labels', and the data has others: 'weights', "
         "'truth' (--input, --label)"
     ]
+    with zipfile.ZipFile(path) as archive:
+        more = sum(archive.getinfo(f"{x}.npy").compress_size for x in ("weights", "truth"))
+    size = path.stat().st_size
+    assert answer["covered"]["bytes"] == {"read": size - more, "of": size}
     names = ("--input", "inputs", "--label", "labels")
     assert answer["verify"].endswith(" ".join(names))
     assert asked(folder, path, *names)[0] == 0

@@ -139,6 +139,15 @@ def opened(path: Path, kind: str) -> Iterator[Raw]:
         yield Raw("standard input" if standard else str(path), path, kind, copy)
 
 
+def refuse_bomb(name: str, size: int, packed: int) -> None:
+    """ByheartError if what unpacks to this size is suspiciously small."""
+    if size > (limit := max(ALWAYS, RATIO * packed)):
+        raise ByheartError(
+            f"{name} unpacks to more than {limit:,} bytes, over {limit // max(1, packed):,} times "
+            "its size; unpack it yourself if that is meant."
+        )
+
+
 def _copy(pieces: Iterator[bytes], copy: BinaryIO, name: str, packed: int | None = None) -> None:
     """Write the pieces, as long as a tenth of the free space is left.
 
@@ -146,14 +155,11 @@ def _copy(pieces: Iterator[bytes], copy: BinaryIO, name: str, packed: int | None
     """
     folder = tempfile.gettempdir()
     room = shutil.disk_usage(folder).free * 9 // 10
-    limit, written = max(ALWAYS, RATIO * packed) if packed else room, 0
+    written = 0
     for piece in pieces:
         written += len(piece)
-        if packed and written > limit:
-            raise ByheartError(
-                f"{name} unpacks to more than {limit:,} bytes, over {limit // packed:,} times its "
-                "size; unpack it yourself if that is meant."
-            )
+        if packed:
+            refuse_bomb(name, written, packed)
         if written > room:
             raise ByheartError(
                 f"{name} holds more than the {room:,} bytes that temporary files may take in "
