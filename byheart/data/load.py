@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ByheartError, OptionError
+from ..machine.memory import bounded
 from .dataset import Dataset
 from .documents import Documents
 from .readers import arrow, corpus, jsonl, npz, objects, table
@@ -139,6 +140,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 from_rows, write_jsonl = Dataset.from_rows, jsonl.write
 
 
+@bounded()
 def load(
     data: Any,
     *,
@@ -305,6 +307,7 @@ def read(data: Any, **options: Any) -> Dataset | Documents:
     return load_documents(data, **options) if corpus else load(data, **options)
 
 
+@bounded()
 def load_documents(path: str | Path, **options: object) -> Documents:
     """The documents of a corpus, as they are stored; the options are those of `load`."""
     defaults = {option.name: option.default for option in LOADING}

@@ -60,7 +60,7 @@ def read(
             require(size + PER_TOKEN * tokens + PER_ROW * rows, path, "its content")
             inputs, labels = (_array(x, raw.file) for x in stored)
             members = [name.removesuffix(".npy") for name in archive.namelist()]
-    except ByheartError:
+    except (ByheartError, MemoryError):
         raise
     except Exception as error:  # whatever a damaged archive leads to
         raise ByheartError(
