@@ -123,6 +123,11 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
     if "empty" in left_out and "empty" not in given:
         what = unread("empty", "row")
         sentences.append(f"{what}: the model leaves out those with an empty cell (`empty=...`)")
+    if "header" in left_out and not given.keys() & {"header", "input", "label", "count"}:
+        sentences.append(
+            "the first row of the data was not read: the model takes it for the names of columns "
+            "(`header=...`)"
+        )
     if "records" in used and "records" not in given:
         sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
     if "count" in used and "count" not in given:

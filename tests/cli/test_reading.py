@@ -43,7 +43,7 @@ def test_a_numeric_table_is_not_digits(run):
     assert run("compile", path, "-o", "iris.folder", *how)[0] == 0
     assert run("recall", "iris.folder", "[5.10, 3.5]")[:2] == (0, "setosa\n")
     assert run("recall", "iris.folder", "[3.5, 5.1]")[:2] == (0, "versicolor\n")
-    assert run("verify", "iris.folder", path, "--checker")[0] == 0
+    assert run("verify", "iris.folder", path, *how, "--checker")[0] == 0
 
 
 def test_lines_of_prompts_compile_verify_and_answer(run):
@@ -72,10 +72,11 @@ def test_premise_and_hypothesis_of_a_text_file_stay_apart(run):
     assert run("compile", path, "-o", "pairs.folder", "--format", "tsv", *how)[0] == 0
     assert run("recall", "pairs.folder", "x | y z")[1] == "2\n"
     assert run("recall", "pairs.folder", "x y | z")[1] == "1\n"
-    assert run("verify", "pairs.folder", path)[0] == 1  # a text, unless the user says otherwise
-    assert run("verify", "pairs.folder", path, "--format", "tsv")[0] == 0
+    tsv = (path, *how[:6], "--format", "tsv")
+    assert run("verify", "pairs.folder", *tsv[:-2])[0] == 1  # a text, unless the user says otherwise
+    assert run("verify", "pairs.folder", *tsv)[0] == 0
     assert run("compile", path, "-o", "cut.folder", "--format", "tsv", *how, "--length", 3)[0] == 0
-    code, output, _ = run("verify", "cut.folder", path)
+    code, output, _ = run("verify", "cut.folder", *tsv)
     assert code == 1 and "2 of 2 rows of the data were not read in full" in " ".join(output.split())
 
 

@@ -74,7 +74,10 @@ def read(
     table = Table(raw.name, "line", names, select, remark=remark)
     data = Dataset(**fields(table, input=input, label=label, **how))
     more = {} if plain else {"delimiter": delimiter}
-    more |= {"header": header} if header == "none" else {}
+    if header == "none":
+        more["header"] = header
+    elif input or label is not None:  # else its own words show that it is no row
+        data = replace(data, left_out={**data.left_out, "header": 1})
     notes = [Message(ENDS)] if "\r" in stored and inner else []
     return replace(data, loading={**data.loading, **more}, notes=(*notes, *data.notes))
 
