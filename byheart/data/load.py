@@ -316,16 +316,20 @@ def load_documents(path: str | Path, **options: object) -> Documents:
     return _read(path, defaults | options, CORPORA)
 
 
-def applicable(path: Any, options: Mapping[str, object]) -> dict[str, object]:
+def applicable(
+    path: Any, options: Mapping[str, object], given: str | None = None
+) -> dict[str, object]:
     """Those of some stored options that mean something for this file, or for these objects.
 
     A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
     tokens of another file. A name that says what is in the file is believed. Options that were
     stored before there were `numeric`, `between` and `empty` get those that say what was done then.
     Pairs have no columns to choose, and only a mapping has records inside.
+
+    given  what the file holds, if the user says it
     """
-    kind = kind_of(path)
-    if holds_tokens(path):
+    kind = kind_of(path, given)
+    if holds_tokens(path, given):
         if "numeric" not in options or "input" in options:
             return {}
         options = {x: y for x, y in options.items() if x not in ("unit", "tokenizer")}
@@ -337,7 +341,7 @@ def applicable(path: Any, options: Mapping[str, object]) -> dict[str, object]:
         options = {
             x: y for x, y in options.items() if x not in named and (x != "records" or inside)
         }
-    if kind not in READERS or kind == ".txt":
+    if given is None and (kind not in READERS or kind == ".txt"):
         kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
     kept = {
         name: value
@@ -349,12 +353,12 @@ def applicable(path: Any, options: Mapping[str, object]) -> dict[str, object]:
     return kept
 
 
-def holds_tokens(path: Any) -> bool:
+def holds_tokens(path: Any, format: str | None = None) -> bool:
     """Whether a file holds tokens and labels, as the checker reads them and byheart writes them.
 
     So does one that cannot be read: whoever reads it says why. Objects can hold them as well.
     """
-    kind = kind_of(path)
+    kind = kind_of(path, format)
     if kind == OBJECTS:
         return objects.holds_tokens(path)
     if kind != ".jsonl":

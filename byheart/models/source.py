@@ -17,6 +17,7 @@ from ..data.dataset import Dataset
 from ..data.load import LOADING, applicable, extent, is_corpus, load, unlike
 from ..data.load import kind_of as kind_of_data
 from ..data.readers.objects import NAME
+from ..data.readers.raw import STANDARD_INPUT
 from ..data.readers.tokenizers import is_trained
 from ..errors import AssumptionError, ByheartError, Message
 from ..machine.tables import plural
@@ -47,7 +48,7 @@ def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None
     given = dict(given or {})
     data = list(data) if isinstance(data, Iterator) else data
     name = str(data) if isinstance(data, str | Path) else NAME
-    options = applicable(data, stored(model)) | given
+    options = applicable(data, stored(model), given.get("format")) | given
     if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
         options.pop("tokenizer" if "unit" in given else "unit")
     path = "tokenizer" in options and not is_trained(options["tokenizer"])
@@ -169,6 +170,8 @@ def verify_command(
     reading    the options that this data was read with, where they are more than the model's
     """
     words = ["byheart", "verify", directory, data]
+    if data == STANDARD_INPUT and reading:
+        words += ["--format", str(reading["format"])]
     for name, value in ({} if canonical else {**stored(model), **(reading or {})}).items():
         if name in SELECTS or (name == "delimiter" and value != ","):
             if name == KEPT_AS and KEPT in kind_of(model).store.FILES and not is_trained(value):
