@@ -270,7 +270,7 @@ def unlike(data: object, loading: Mapping[str, object]) -> Iterator[tuple[str, s
     kind = kind_of(data, loading.get("format"))  # type: ignore[arg-type]
     if kind != by_name in READERS:
         yield "format", by_name[1:]
-    if delimiter is not None and kind in (".csv", ".tsv") and str(data) != STANDARD_INPUT:
+    if delimiter is not None and kind in (".csv", ".tsv"):
         with opened(Path(str(data)), kind) as raw:
             found = table.detected(raw, loading)
         if found != delimiter:

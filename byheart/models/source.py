@@ -17,7 +17,6 @@ from ..data.dataset import Dataset
 from ..data.load import LOADING, applicable, extent, is_corpus, load, unlike
 from ..data.load import kind_of as kind_of_data
 from ..data.readers.objects import NAME
-from ..data.readers.raw import STANDARD_INPUT
 from ..data.readers.tokenizers import is_trained
 from ..errors import AssumptionError, ByheartError, Message
 from ..machine.tables import plural
@@ -170,8 +169,6 @@ def verify_command(
     reading    the options that this data was read with, where they are more than the model's
     """
     words = ["byheart", "verify", directory, data]
-    if data == STANDARD_INPUT and reading:
-        words += ["--format", str(reading["format"])]
     for name, value in ({} if canonical else {**stored(model), **(reading or {})}).items():
         if name in SELECTS or (name == "delimiter" and value != ","):
             if name == KEPT_AS and KEPT in kind_of(model).store.FILES and not is_trained(value):
