@@ -27,16 +27,25 @@ from random import Random
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..exact.network import Input, Network, Sum
+from ..gadgets.blocks import feed_forwards
 from ..gadgets.key_values import lookup, table
 from ..gadgets.multisets import identified
 from ..gadgets.projection import project
-from ..gadgets.relu_layers import Step, relu_layers, row
 from ..machine.watch import Watch
 from ..theory.kajitsuka2025.sizes import deep_sets_size, largest_value, sum_key_bits, token_key_bits
 from .base import Built, Predicted, fixed
 from .bit_extraction import Extraction
 from .bit_extraction.known import known_multisets
-from .bit_extraction.transformer import built, embed, label_bits, output, predicted, token_table
+from .bit_extraction.transformer import (
+    LANES,
+    built,
+    embed,
+    label_bits,
+    output,
+    predicted,
+    stage_one,
+    token_table,
+)
 from .retrieval import Retrieval
 
 
@@ -77,9 +86,9 @@ class FaithfulDeepSet(Extraction):
         key_bits = token_key_bits(N * M, d, seen.radius, seen.separation)
         first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
         second = table(ids.keys(), seen.labels, sum_key_bits(N, M), label_bits(dataset))
-        stage = Step("project", (row("x", {"phi": ids.weights[0]}, ids.bias),))
-        part = relu_layers(["x"], lookup("x", first, "phi"))
-        end = relu_layers(["phi"], [stage, *lookup("x", second, "label")])
+        stage = stage_one({"phi": ids.weights[0]}, ids.bias)
+        part = feed_forwards(lookup("x", first, "phi"), LANES)
+        end = feed_forwards([stage, *lookup("x", second, "label")], LANES)
         network = Network(Input(d, M, False, None), (embed(tokens), *part, Sum(), *end, output()))
         return built(network, dataset, tokens.tries + ids.tries)
 

@@ -38,7 +38,16 @@ from ..theory.kajitsuka2025.sizes import embedded_key_bits, embedding_size, larg
 from .base import Built, Predicted, fixed, input_of
 from .bit_extraction import Extraction
 from .bit_extraction.known import Known, known_columns
-from .bit_extraction.transformer import built, context_points, label_bits, predicted, rest
+from .bit_extraction.transformer import (
+    LANES,
+    PHI,
+    X,
+    built,
+    context_points,
+    label_bits,
+    predicted,
+    rest,
+)
 from .retrieval import Retrieval
 
 MOST = 1 << 20  # columns of the matrix, with one for padding
@@ -93,9 +102,9 @@ class FaithfulEmbedding(Extraction):
         _, phi = identified(seen.rows, largest_value(N, min(omega, N)), random)
         same = Projection((Fraction(1),), 0, np.array(ids, dtype=object), 0, 0)  # F(x) = x
         places = project(*context_points(seen, same, phi), N, Fraction(1), random)
-        columns = {(0, x): int(phi[i]) for i, x in enumerate(ids)}  # eq. (135)
-        columns |= {(1, x): x for x in ids}
-        embedding = Embedding(matrix(3, omega, columns), vector({}, 3))
+        columns = {(PHI, x): int(phi[i]) for i, x in enumerate(ids)}  # eq. (135)
+        columns |= {(X, x): x for x in ids}
+        embedding = Embedding(matrix(len(LANES), omega, columns), vector({}, len(LANES)))
         key_bits = embedded_key_bits(N, n, omega)
         second = table(places.keys(), seen.labels, key_bits, label_bits(dataset))
         end = rest(n, self.attention, places, lookup("x", second, "label"))

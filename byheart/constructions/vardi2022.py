@@ -23,11 +23,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..exact.network import Layer, Linear, Number, matrix, vector
+from ..exact.network import Layer, Number, Relu, matrix, vector
+from ..gadgets.blocks import feed_forwards
 from ..gadgets.key_values import lookup, table
-from ..gadgets.relu_layers import Step, relu_layers, row
 from ..theory.kajitsuka2025.sizes import token_key_bits
 from .bit_extraction import Extraction
+from .bit_extraction.transformer import LANES, X, output
 from .keyed import Hashed
 
 
@@ -47,10 +48,10 @@ def looked_up(
     doubled = [2 * key + 2 for key in keys]
     needed = max(key_bits, max(doubled).bit_length())
     contents = table(doubled, [x + 1 for x in labels], needed, classes.bit_length())
-    lanes = [f"lane {i}" for i in range(width)]
-    first = row("x", {lanes[i]: 2 * weight for i, weight in (terms or {0: 1}).items()}, 2)
-    yield from relu_layers(lanes, [Step("key", (first,)), *lookup("x", contents, "label")])
-    yield Linear(matrix(1, 1, {(0, 0): 1}), vector({0: -1}, 1), "output")
+    m, first = len(LANES), {(X, i): 2 * weight for i, weight in (terms or {0: 1}).items()}
+    yield Relu(matrix(m, width, first), vector({X: 2}, m), "key")
+    yield from feed_forwards(lookup("x", contents, "label"), LANES)
+    yield output()
 
 
 @dataclass(frozen=True)

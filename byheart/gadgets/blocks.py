@@ -3,7 +3,7 @@
 Each gadget's docstring is its proof.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -43,6 +43,18 @@ def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
         vector({lanes[lane]: value for lane, value in block.constants.items()}, width),
         block.stage,
     )
+
+
+def feed_forwards(blocks: Iterable[Block], lanes: Sequence[str]) -> tuple[FeedForward, ...]:
+    """The blocks as layers; one that comes again is the same layer, so deep networks stay small."""
+    places = {lane: i for i, lane in enumerate(lanes)}
+    seen: dict[int, tuple[Block, FeedForward]] = {}
+    layers = []
+    for block in blocks:
+        if id(block) not in seen:
+            seen[id(block)] = block, feed_forward(block, places)
+        layers.append(seen[id(block)][1])
+    return tuple(layers)
 
 
 def fold(

@@ -1,4 +1,4 @@
-"""A table from keys to labels as Relu layers: kajitsuka2025, Lemmas C.1 (II, III), F.1, G.2, G.3.
+"""A table from keys to labels as blocks: kajitsuka2025, Lemmas C.1 (II, III), F.1, G.2, G.3.
 
 A key is a number x >= 2; any two known ones are at least 2 apart. The table holds floor(x) and a
 label from 1 on for some of them; for the others the answer is 0.
@@ -8,8 +8,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .bit_reading import Tape, answer, search
-from .relu_layers import Row, Step, carry, row
+from .bit_reading import Tape, rewound, search, sides
+from .blocks import Block
+
+TABLE = ("keys", "keys y", "keys sum", "labels", "labels y", "labels sum", "below", "above")
 
 
 @dataclass(frozen=True)
@@ -44,56 +46,36 @@ def group_size(items: int) -> int:
     return -(-items // max(1, round(math.sqrt(items * math.log2(max(items, 2))))))
 
 
-def lookup(
-    lane: str,
-    table: Table,
-    output: str,
-    carried: Mapping[str, str] | None = None,
-    zeros: Sequence[str] = (),
-) -> Iterator[Step]:
-    """output <- the label of the key in `lane`, 0 for every other known key (eq. (104), (105)).
-
-    carried  lanes that are kept, and which lane each one starts from
-    zeros    lanes that are 0 afterwards
+def lookup(lane: str, table: Table, output: str) -> Iterator[Block]:
+    """output += the label of the key in `lane`, 0 for every other known key (eq. (104), (105)).
 
     Groups of k = group_size keys that follow each other are packed into two numbers, of keys and of
     labels, eq. (99), (100). `select` puts a group's numbers into the stream if x is between its
     ends (another known key there finds no equal one later), `search` compares x with the group's
     keys. Free places of the last group hold key 0 and label 0: every x is above 0 + 3/2.
     Without a group both numbers are 0, which is a group of free places.
+    The lanes of TABLE are 0 before and afterwards.
     """
-    carried = carried or {}
-    end = (answer(output), *carry(*carried), *(row(zero) for zero in zeros))
-    yield from _body(lane, table, group_size(len(table)), carried, end)
+    yield from split_lookup(lane, table, output, group_size(len(table)), len(table))
 
 
-def split_lookup(lane: str, table: Table, output: str, size: int, points: int) -> Iterator[Step]:
+def split_lookup(lane: str, table: Table, output: str, size: int, points: int) -> Iterator[Block]:
     """Lemma F.1: `lookup` in parts of `points` keys, groups of at most `size`; x is kept.
 
     Part i is (x, r) -> (x, r + F_i(x)), eq. (140): known keys outside the part give F_i(x) = 0.
     """
+    keys, labels = Tape("keys", size, table.key_bits), Tape("labels", size, table.label_bits)
     for start in range(0, len(table), points):
-        added = (output,) if start else ()
-        end = (answer(output, *added), *carry(lane))
-        held = dict.fromkeys(added, output)
-        yield from _body(lane, table.part(start, start + points), size, held, end)
-
-
-def _body(
-    lane: str, table: Table, size: int, carried: Mapping[str, str], end: Sequence[Row]
-) -> Iterator[Step]:
-    copies = tuple(row(name, {start: 1}) for name, start in carried.items())
-    yield Step("select", copies + carry(lane) + (row("labels"), row("keys")))
-    for start in range(0, len(table), size):
-        group = table.part(start, start + size)
-        numbers = {
-            "labels": _packed(group.labels, size, table.label_bits),  # eq. (99)
-            "keys": _packed(group.keys, size, table.key_bits),  # eq. (100)
-        }
-        yield from select(lane, group.keys[0], group.keys[-1], numbers, tuple(carried))
-    keys = Tape("keys", size, table.key_bits)
-    labels = Tape("labels", size, table.label_bits)
-    yield from search(lane, keys, labels, tuple(carried), end)
+        part = table.part(start, start + points)
+        for first in range(0, len(part), size):
+            group = part.part(first, first + size)
+            numbers = {
+                "labels": _packed(group.labels, size, table.label_bits),  # eq. (99)
+                "keys": _packed(group.keys, size, table.key_bits),  # eq. (100)
+            }
+            yield from select(lane, group.keys[0], group.keys[-1], numbers)
+        yield from search(lane, keys, labels, output)
+        yield rewound(keys, labels)
 
 
 def _packed(values: Sequence[int], places: int, bits: int) -> int:
@@ -104,10 +86,8 @@ def _packed(values: Sequence[int], places: int, bits: int) -> int:
     return number << bits * (places - len(values))
 
 
-def select(
-    lane: str, first: int, last: int, numbers: Mapping[str, int], carried: Sequence[str]
-) -> list[Step]:
-    """Each lane of `numbers` += its number, if the lane x is in [first, last + 1]; three layers.
+def select(lane: str, first: int, last: int, numbers: Mapping[str, int]) -> tuple[Block, Block]:
+    """Each lane of `numbers` += its number, if the lane x is in [first, last + 1]; two blocks.
 
     Lemma G.2 with a = first and b = last + 1: the indicator is
         relu(1 - relu(2a - 2x)) + relu(1 - relu(2x - 2b)) - 1.
@@ -115,18 +95,14 @@ def select(
     above 1, so it is 0 + 1 - 1 = 0; above b + 1/2 likewise. In the two gaps of length 1/2 it is
     neither; floors of keys that are 2 apart keep every other key out of them:
     x <= key - 2 < floor(key) - 1 and x >= key + 2 >= floor(key) + 2.
-    Lemma G.3 adds number * indicator to a lane, which is not negative, so relu carries it.
+    Lemma G.3 adds number * indicator to a lane, eq. (152).
     """
     a, b = first, last + 1
-    held = carry(*carried, lane, *numbers)
-    edges = (row("below", {lane: -2}, 2 * a), row("above", {lane: 2}, -2 * b))
-    sides = (row("not below", {"below": -1}, 1), row("not above", {"above": -1}, 1))
-    added = tuple(
-        row(k, {k: 1, "not below": w, "not above": w}, -w)  # eq. (152)
-        for k, w in numbers.items()
+    edges = Block(
+        "select",
+        [({lane: -2}, 2 * a), ({lane: 2}, -2 * b)],
+        [("below", 0, 1), ("above", 1, 1)],
     )
-    return [
-        Step("select", held + edges),
-        Step("select", held + sides),
-        Step("select", carry(*carried, lane) + added),
-    ]
+    added = sides("select", dict(numbers))
+    constants = {name: -number for name, number in numbers.items()}
+    return edges, Block("select", added.units, added.writes, constants)

@@ -6,8 +6,12 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.gadgets.bit_reading import Tape, answer, search
-from byheart.gadgets.relu_layers import Step, relu_layers, row
+from byheart.exact.network import dyadic
+from byheart.gadgets.bit_reading import Tape, erased, rewound, search, together
+from byheart.gadgets.blocks import Block, feed_forwards
+from byheart.gadgets.key_values import TABLE
+
+LANES = ("x", "y", *TABLE)
 
 
 def bits(number, first, last, length):
@@ -20,13 +24,19 @@ def packed(values, width):
 
 
 def searching(items, rho, c):
-    steps = search("x", Tape("u", items, rho), Tape("w", items, c), (), [answer("y")])
-    return relu_layers(["x", "w", "u"], steps)
+    return feed_forwards(
+        search("x", Tape("keys", items, rho), Tape("labels", items, c), "y"), LANES
+    )
+
+
+def stream(x, keys, labels, rho, c):
+    """The lanes before the search."""
+    start = {"x": Fraction(x), "keys": packed(keys, rho), "labels": packed(labels, c)}
+    return [start.get(lane, Fraction(0)) for lane in LANES]
 
 
 def found(run, x, keys, labels, rho, c):
-    (y,) = run(searching(len(keys), rho, c), [x, packed(labels, c), packed(keys, rho)])
-    return y
+    return run(searching(len(keys), rho, c), stream(x, keys, labels, rho, c))[1]
 
 
 @st.composite
@@ -44,19 +54,16 @@ def test_every_item_is_read(run, items, width, data):
     """Lemma G.4, i = j (width 1) included: D6."""
     number = data.draw(st.integers(0, (1 << items * width) - 1))
     tape = Tape("u", items, width)
-    steps = [Step("", tape.start())]
+    unit, writes, constants = tape.start()
+    column = run(feed_forwards([Block("", [unit], writes, constants)], tape.lanes), [number, 0, 0])
     for item in range(items):
-        for step in range(width):
-            sums = row("u sum", tape.gathered(item, step))
-            held = (row("u sum", {"u sum": 1}),)
-            steps.append(Step("", (*tape.kinks(step), sums)))
-            steps.append(Step("", (*tape.tents(step), *held)))
-            last = Step("", tuple(row(x, {x: 1}) for x in tape.fractions) + held)
-            steps.append(Step("", last.rows + tape.difference(step)))
-        read = Step("", (row("key", tape.gathered(item, width)),))
-        layers = relu_layers(["u"], [*steps, read])
+        for step in range(1, width + 1):
+            parts = [tape.tents()], [tape.gather(item, step)]
+            column = run(feed_forwards([together("", part) for part in parts], tape.lanes), column)
         expected = bits(number, item * width + 1, (item + 1) * width, items * width)
-        assert run(layers, [number]) == [expected]
+        assert column[2] == expected
+        clear = together("", [erased(tape.lanes[2])])
+        column = run(feed_forwards([clear], tape.lanes), column)
 
 
 @settings(deadline=None)
@@ -64,8 +71,8 @@ def test_every_item_is_read(run, items, width, data):
 def test_no_weight_is_longer_than_the_lemma_says(items, width):
     """Horner's rule (D6): n + 2 bits. The paper's sum of 2^(j-t) bit_t has 2^(n+2-t) 2^(j-t)."""
     tape, n = Tape("u", items, width), items * width
-    gathered = [tape.gathered(i, t) for i in range(items) for t in range(1, width + 1)]
-    longest = max(weight.fixed_bits for terms in gathered for weight in terms.values())
+    gathered = [tape.gather(i, t)[1] for i in range(items) for t in range(1, width + 1)]
+    longest = max(dyadic(weight).fixed_bits for writes in gathered for _, _, weight in writes)
     assert longest <= n + 2
     if width > 1:
         plain = (n + 2 - 1) + (width - 1) + 1  # digits of 2^(n+2-t) 2^(j-t) for t = i = 1
@@ -93,11 +100,10 @@ def test_nothing_elsewhere(run, table, x):
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 5), st.integers(2, 8), st.integers(1, 8))
 def test_depth_and_width(items, rho, c):
-    """D7: 3 n max(rho, c) + 3 n + 2; Lemma G.6 says + 2 n, although G.5 has two layers and F^y
-    one. Keys are 2 or more, so rho >= 2."""
+    """D7: two blocks per bit, three per comparison, and the first. Keys are 2 or more, so rho >= 2."""
     layers = searching(items, rho, c)
-    assert len(layers) == 3 * items * max(rho, c) + 3 * items + 2
-    assert max(layer.weight.rows for layer in layers) <= 12
+    assert len(layers) == 2 * items * max(rho, c) + 3 * items + 1
+    assert max(layer.W1.rows for layer in layers) == 8
     longest = max(e.value.fixed_bits for x in layers for t in x.tensors.values() for e in t.entries)
     assert longest == max(items * max(rho, c) + 2, c + 3)
 
@@ -117,11 +123,18 @@ def test_rho_and_c_are_not_to_be_mixed_up(run):
 def test_the_found_label_needs_a_lane_of_its_own(run):
     """D3: H maps to five lanes and G outputs the fifth; but those do not depend on x at all."""
     keys, labels, rho, c = [2, 9], [1, 2], 4, 2
-    layers = searching(2, rho, c)
-    ends = [run(layers[:-1], [x, packed(labels, c), packed(keys, rho)]) for x in (2, 9)]
-    tape = [lane[2:6] for lane in ends]  # rows are x, found, u z, u y, w z, w y, match, ...
-    assert tape[0] == tape[1]
-    assert [run(layers[-1:], end) for end in ends] == [[1], [2]]
+    ends = [run(searching(2, rho, c), stream(x, keys, labels, rho, c)) for x in (2, 9)]
+    assert ends[0][2:] == ends[1][2:]
+    assert [end[1] for end in ends] == [1, 2]
+
+
+@given(tables(), st.fractions(0, 1 << 10))
+def test_the_lanes_of_the_table_are_cleared(run, table, x):
+    """Another table can be read after it: nothing but x and the answer is left, for any x."""
+    keys, labels, rho, c = table
+    tapes = Tape("keys", len(keys), rho), Tape("labels", len(keys), c)
+    layers = feed_forwards([*search("x", *tapes, "y"), rewound(*tapes)], LANES)
+    assert run(layers, stream(x, keys, labels, rho, c))[2:] == [0] * len(TABLE)
 
 
 def test_keys_2_apart_cannot_match_twice(run):
@@ -136,12 +149,14 @@ def test_a_changed_weight_is_noticed(run):
     layers = searching(2, rho, c)
     noticed = []
     for index, layer in enumerate(layers):
-        for place, entry in enumerate(layer.weight.entries):
-            value = entry.value._replace(mantissa=-entry.value.mantissa)
-            entries = list(layer.weight.entries)
-            entries[place] = entry._replace(value=value)
-            changed = replace(layer, weight=replace(layer.weight, entries=tuple(entries)))
-            other = [*layers[:index], changed, *layers[index + 1 :]]
-            columns = [[x, packed(labels, c), packed(keys, rho)] for x in (2, 5, 9)]
-            noticed.append([run(other, x) for x in columns] != [[1], [0], [2]])
+        for name in ("W1", "W2"):
+            weight = getattr(layer, name)
+            for place, entry in enumerate(weight.entries):
+                value = entry.value._replace(mantissa=-entry.value.mantissa)
+                entries = list(weight.entries)
+                entries[place] = entry._replace(value=value)
+                changed = replace(layer, **{name: replace(weight, entries=tuple(entries))})
+                other = [*layers[:index], changed, *layers[index + 1 :]]
+                columns = [stream(x, keys, labels, rho, c) for x in (2, 5, 9)]
+                noticed.append([run(other, x)[1] for x in columns] != [1, 0, 2])
     assert sum(noticed) > 0.6 * len(noticed)

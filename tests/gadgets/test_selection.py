@@ -5,20 +5,20 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.gadgets.blocks import feed_forwards
 from byheart.gadgets.key_values import select
-from byheart.gadgets.relu_layers import relu_layers
 
 sizes = st.one_of(st.integers(2, 30), st.integers(2, 1 << 100))
 numbers = st.integers(1, 1 << 100)
 
 
 def selected(run, x, first, last, labels, keys, before=(0, 0)):
-    steps = select("x", first, last, {"labels": labels, "keys": keys}, ["F"])
-    layers = relu_layers(["F", "x", "labels", "keys"], steps)
-    assert len(layers) == 3
-    assert sum(len(t.entries) for x in layers for t in x.tensors.values()) == 3 + 23
-    assert max(layer.weight.rows for layer in layers) == 1 + 5
-    return run(layers, [Fraction(7), x, *before])
+    blocks = select("x", first, last, {"labels": labels, "keys": keys})
+    layers = feed_forwards(blocks, ["F", "x", "labels", "keys", "below", "above"])
+    assert sum(len(t.entries) for x in layers for t in x.tensors.values()) == 6 + 14
+    *lanes, below, above = run(layers, [Fraction(7), x, *before, Fraction(0), Fraction(0)])
+    assert below == above == 0
+    return lanes
 
 
 @settings(deadline=None)

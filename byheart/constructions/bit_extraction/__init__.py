@@ -11,7 +11,7 @@ Assumptions  A1  CONSISTENT
                  front, with one more known token.
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence.
              G2  The size is bit_extraction_size (theory/kajitsuka2025/sizes.py) to the digit, for N
-                 contexts and the paper's R = 400 sqrt(3 d) n^3 r N^5 pi / delta; width 13.
+                 contexts and the paper's R = 400 sqrt(3 d) n^3 r N^5 pi / delta; width 12.
              G3  Known tokens outside the marked set A give exactly 0 in the first part.
 Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once per element, so
                  sums of multisets of different sizes may coincide (and Lemma B.3 uses it for the
@@ -20,16 +20,17 @@ Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once
                  checked (D12).
              D2  Lemma G.6 mixes up rho and c: (153) must read BIN_(cj+1):c(j+1)(w), and Lemma C.1
                  needs rho for keys and c for labels. LEN(u) is at most rho n, not equal.
-             D3  The state of Lemma G.6 lacks the lane of what was found: six lanes, not five.
+             D3  The state of Lemma G.6 lacks the lane of what was found.
              D4  Labels 1, ..., C take C.bit_length() bits (C = 2: two), keys as many as floor(R). 0
                  is kept for "not in the table", so E_out subtracts 1.
              D5  Groups: sqrt(N log N) is rounded, a group has the same number k of places, and
                  groups without a member are dropped. N = 1 is allowed.
              D6  Lemma G.4 says i < j; i = j (labels of one bit) is needed. Bits are gathered by
                  A <- 2 A + bit, else its "n + 2 bits" fails.
-             D7  Lemma G.6 is 3 n max(rho, c) + 3 n + 2 layers deep, not + 2 n.
-             D8  Layers carry x as relu(x), so keys and sums must not be negative: keys start at 2,
-                 as the bias of F_1 in Lemma C.1 has it.
+             D7  Lemma G.6 without skip connections is 3 n max(rho, c) + 3 n + 2 layers deep, not
+                 + 2 n; with them it is 2 n max(rho, c) + 3 n + 1.
+             D8  A lane that is written again is erased as x - relu(x), so keys and sums must not be
+                 negative: keys start at 2, as the bias of F_1 in Lemma C.1 has it.
              D9  1/n in the attention is dyadic for n = 2^a only: W_O W_V is n, the third lane the
                  sum instead of the mean; R_2 stays as it is.
              D10 (47) lacks the multiplicities of Lemma B.3; phi is 0 outside A; F_j of (152) is
@@ -38,7 +39,11 @@ Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once
                  give arbitrary output. Nothing is promised for unknown sequences.
              D12 Lemma C.2 rounds away from 0 and keeps the bias off 0, so that sizes do not depend
                  on the data.
-             D13 The zero lane of eq. (50) is made by the last layer of F_1: width 13, not 14.
+             D13 The proof assumes that feed-forward layers have no skip connection and calls the
+                 modification straightforward. Here all layers are blocks of eq. (3): lanes that
+                 stay cost nothing, and the outer relu of what is not negative is left out. Twelve
+                 lanes and eight units suffice, so width 14 holds with skip connections, too; there
+                 are about half as many parameters as without.
 Notation     N contexts, n length, d dimension, C labels, r radius, delta separation; A the marked
              tokens; R the largest key, k keys per group, rho bits per key, c bits per label.
 """

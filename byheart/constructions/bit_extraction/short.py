@@ -5,10 +5,9 @@ Departures   D1  B is the largest number of bits of any parameter in plain binar
              D2  The paper's keys take log R bits, R about N^5: B could not go below that. Here the
                  directions of Lemma C.2 and the values of Lemma B.2 are the shortest ones that a
                  search finds, and R is the largest key.
-             D3  Each F_i re-emits x, eq. (140), the last one too; there are ceil(N / points) of
-                 them. The index of (140) runs to N / B^2 instead of N / B^2 + 1, and B^2 need
-                 not divide N.
-             D4  The lane F of eq. (50) is that x, so it needs no lane of its own: width 13, not 15.
+             D3  There are ceil(N / points) of the F_i; x stays in its lane. The index of (140) runs
+                 to N / B^2 instead of N / B^2 + 1, and B^2 need not divide N.
+             D4  The lane F of eq. (50) is that x, so it needs no lane of its own: width 12, not 15.
              D5  A part has k^2 max(rho, c) keys, k per group: selecting then is as deep as reading.
                  The paper's k^2 log B is less, with more parts, and none for B = 1.
 """
@@ -21,14 +20,14 @@ from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import AssumptionError
 from ...exact.network import Network
+from ...gadgets.blocks import Block, feed_forwards
 from ...gadgets.key_values import Table, group_size, split_lookup, table
 from ...gadgets.multisets import distinct, marked, values
 from ...gadgets.projection import Projection, shortest
-from ...gadgets.relu_layers import Step, carry, relu_layers, row
 from ..base import Built, input_of
 from . import Extraction
 from .known import known_columns
-from .transformer import built, context_points, embed, label_bits, rest, token_table
+from .transformer import LANES, built, context_points, embed, label_bits, rest, token_table
 
 TRIES = 16  # random values of each size
 
@@ -57,8 +56,7 @@ def build(dataset: Dataset, contexts: Contexts, options: Extraction, bits: int) 
             f"A3 fails: `bits={bits}` is too few for this data; the smallest is `bits={least}`.",
             smallest=least,
         )
-    lanes = Step("read", (*carry("phi"), row("F", {"x": 1}), row("sum")))  # eq. (50)
-    part = relu_layers(["x"], [*_split("x", first, "phi", bits), lanes])
+    part = feed_forwards(_split("x", first, "phi", bits), LANES)
     end = rest(spec.length, options.attention, ids, _split("x", second, "label", bits))
     network = Network(spec, (embed(tokens), *part, *end), dataset.every)
     return built(network, dataset, tokens.tries + ids.tries)
@@ -77,7 +75,7 @@ def _least(table: Table) -> int:
     return max(table.key_bits + 2, table.label_bits + 3)
 
 
-def _split(lane: str, table: Table, output: str, bits: int) -> Iterator[Step]:
+def _split(lane: str, table: Table, output: str, bits: int) -> Iterator[Block]:
     """Lemma F.1: groups as large as the bits allow."""
     longest = max(table.key_bits, table.label_bits)
     size = min((bits - 2) // longest, group_size(len(table)))

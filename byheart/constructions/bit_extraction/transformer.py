@@ -1,6 +1,6 @@
 """Theorem B.1 and Corollary 4.1: E_in, F_1, uniform attention, F_2, E_out (eq. (43))."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from random import Random
 
@@ -9,11 +9,21 @@ from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ...exact.network import HardAttention, Layer, Linear, Network, UniformAttention, matrix, vector
-from ...gadgets.key_values import Table, lookup, table
+from ...exact.network import (
+    HardAttention,
+    Layer,
+    Linear,
+    Network,
+    Number,
+    UniformAttention,
+    matrix,
+    vector,
+)
+from ...gadgets.bit_reading import erased, together
+from ...gadgets.blocks import Block, Unit, Write, feed_forwards
+from ...gadgets.key_values import TABLE, Table, lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
-from ...gadgets.relu_layers import Step, relu_layers, row
 from ...theory.kajitsuka2025.sizes import (
     Size,
     bit_extraction_size,
@@ -25,7 +35,8 @@ from ..base import Built, Predicted, input_of, labels_of, words_of
 from ..families import Labelled
 from .known import Known, known_columns
 
-LANES = ("phi", "F", "sum")  # eq. (50)
+LANES = ("label", "x", "phi", "sum", *TABLE)  # (phi, F, 0) of eq. (50) are phi, x and sum
+LABEL, X, PHI, SUM = range(4)
 
 
 def build(
@@ -48,7 +59,7 @@ def build(
     key_bits = token_key_bits(n * N, *space)  # R_1
     first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
     second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(dataset))
-    part = relu_layers(["x"], lookup("x", first, "phi", {"F": "x"}, ["sum"]))  # eq. (50)
+    part = feed_forwards(lookup("x", first, "phi"), LANES)  # eq. (50)
     end = rest(n, options.attention, ids, lookup("x", second, "label"))
     network = Network(spec, (embed(tokens), *part, *end), dataset.every)
     return built(network, dataset, tokens.tries + ids.tries)
@@ -109,25 +120,32 @@ def context_points(seen: Known, tokens: Projection, phi: NDArray) -> tuple[NDArr
 
 def embed(tokens: Projection) -> Linear:
     """Stage I of Lemma C.1, which Lemma C.2's F shares, as E_in (Remark 4.3: not counted)."""
-    weights = {(0, i): weight for i, weight in enumerate(tokens.weights)}
-    return Linear(matrix(1, len(tokens.weights), weights), vector({0: tokens.bias}, 1), "embed")
+    weights = {(X, i): weight for i, weight in enumerate(tokens.weights)}
+    m = len(LANES)
+    return Linear(matrix(m, len(tokens.weights), weights), vector({X: tokens.bias}, m), "embed")
 
 
-def rest(length: int, attention: str, ids: Projection, steps: Iterable[Step]) -> list[Layer]:
-    """From (phi, F, 0) in every column to the label's number: attention, Stage I, `steps`, E_out.
+def rest(length: int, attention: str, ids: Projection, blocks: Iterable[Block]) -> list[Layer]:
+    """From (phi, x, 0) in every column to the label's number: attention, Stage I, `blocks`, E_out.
 
     Attention is eq. (39), or hard attention whose scores are all 0, which is the same. W_O is n, so
     that W_O W_V mean is the sum: eq. (52) with 1 would need 1/n, which is dyadic for n = 2^a only.
     """
-    value, projection = matrix(1, 3, {(0, 0): 1}), matrix(3, 1, {(2, 0): length})
+    m = len(LANES)
+    value, projection = matrix(1, m, {(0, PHI): 1}), matrix(m, 1, {(SUM, 0): length})
     mixing: Layer = UniformAttention(value, projection)
     if attention == "hard":
-        mixing = HardAttention(matrix(1, 3, {}), matrix(1, 3, {}), value, projection)
-    stage = Step("project", (row("x", dict(zip(LANES, ids.weights, strict=True)), ids.bias),))
-    second = relu_layers(LANES, [stage, *steps])
-    return [mixing, *second, output(second[-1].weight.rows)]
+        mixing = HardAttention(matrix(1, m, {}), matrix(1, m, {}), value, projection)
+    terms = dict(zip(("phi", "x", "sum"), ids.weights, strict=True))
+    return [mixing, *feed_forwards([stage_one(terms, ids.bias), *blocks], LANES), output()]
 
 
-def output(lanes: int = 1) -> Linear:
-    """E_out: the first lane; labels are 1, ..., C inside, 0, ..., C - 1 outside."""
-    return Linear(matrix(1, lanes, {(0, 0): 1}), vector({0: -1}, 1), "output")
+def stage_one(terms: Mapping[str, Number], bias: Number) -> Block:
+    """x <- the key, Stage I of Lemma C.1 for contexts: a number that is not negative."""
+    key: tuple[list[Unit], list[Write]] = ([(terms, bias)], [("x", 0, 1)])
+    return together("project", [key, erased("x")])
+
+
+def output() -> Linear:
+    """E_out: the lane of the label; labels are 1, ..., C inside, 0, ..., C - 1 outside."""
+    return Linear(matrix(1, len(LANES), {(0, LABEL): 1}), vector({0: -1}, 1), "output")

@@ -8,12 +8,12 @@ Statement    N sequences with labels are memorised by a token-wise feed-forward 
 Assumptions  A1  Tokens lie in a ball of the given radius and are `separation` apart.
              A2  The first part marks `marked` tokens (Lemma B.1: no more than sequences).
 Guarantee    G1  The nonzero weights and biases, depth, width and dense size of the layers as built
-                 in the proofs, without fusing any: exact for the repaired construction, not an
+                 by bit-extraction, without fusing any: exact for the repaired construction, not an
                  upper bound with hidden constants.
 Departures   D1  Labels 1..C take C.bit_length() bits and keys as many as floor(R); the paper says
                  log C and log R. Groups without a member are dropped.
-             D2  Depth and numbers follow the repaired Lemma G.6: three layers per bit, three per
-                 comparison.
+             D2  Layers are blocks of eq. (3), with skip connections, which the proofs leave out:
+                 two per bit, three per comparison (bit_extraction, D13).
              D3  bit_extraction_parameters leaves the projections (E_in, Lemma C.2), attention and
                  E_out out: O(d) of them. The sizes have all but E_in and E_out (Remark 4.3); in the
                  dense size and in depth the paper's E_in and E_out are left out as well.
@@ -25,8 +25,6 @@ Notation     N sequences, n length, d dimension, C labels, r radius, delta separ
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
-from typing import NamedTuple
 
 Real = int | float | Fraction
 
@@ -55,8 +53,20 @@ class Size:
         return Size(*many, self.width if count else 0)
 
 
-ATTENTION = Size(2, 6, 1, 3)
-PROJECT = Size(4, 4, 1, 1)  # of contexts: three weights and a bias
+LANES = 12  # of all blocks: the key, the two tables' answers, the sum, and eight of a table
+
+
+def block(parameters: int, units: int) -> Size:
+    """One block of eq. (3): W_1, W_2 and both biases."""
+    return Size(parameters, 2 * LANES * units + units + LANES, 1, LANES)
+
+
+ATTENTION = Size(2, 2 * LANES, 1, LANES)
+
+
+def project(weights: int) -> Size:
+    """The key from lanes of the stream: weights and a bias, written, and the lane before erased."""
+    return block(weights + 1 + 1 + 2, units=2)
 
 
 def bit_extraction_parameters(
@@ -64,14 +74,14 @@ def bit_extraction_parameters(
 ) -> int:
     """The nonzero parameters of Theorem 4.1 as its proof constructs the network.
 
-    The first part gives each marked token an integer up to 4 N^3 sqrt(pi) (Lemma B.2) and carries
-    one lane along; the second gives each context its label.
+    The first part gives each marked token an integer up to 4 N^3 sqrt(pi) (Lemma B.2); the second
+    gives each context its label.
 
     >>> bit_extraction_parameters(100, 4, 2, 2, radius=2 * 200**0.5)
-    13834
+    7760
     """
     size = bit_extraction_size(sequences, length, dimension, labels, radius)
-    return size.parameters - ATTENTION.parameters - PROJECT.parameters
+    return size.parameters - ATTENTION.parameters - project(3).parameters
 
 
 def bit_extraction_size(
@@ -88,15 +98,14 @@ def bit_extraction_size(
     Corollary 4.1 is the same with a sequence for each token that has a label of its own.
 
     >>> bit_extraction_size(100, 4, 2, 2, radius=2 * 200**0.5)
-    Size(parameters=13840, dense=109665, depth=1190, width=13)
+    Size(parameters=7769, dense=84486, depth=802, width=12)
     """
     N, n, d, r = sequences, length, dimension, radius
     tokens = N if marked is None else marked
     sums = largest_value(N, N).bit_length()
-    first = lookup_size(tokens, token_key_bits(n * N, d, r, separation), sums, 1, 1, carried=1)
+    first = lookup_size(tokens, token_key_bits(n * N, d, r, separation), sums)
     key_bits = context_key_bits(N, n, d, r, separation)
-    second = lookup_size(N, key_bits, labels.bit_length(), before=1)
-    return first + ATTENTION + PROJECT + second
+    return first + ATTENTION + project(3) + lookup_size(N, key_bits, labels.bit_length())
 
 
 def deep_sets_size(
@@ -112,28 +121,28 @@ def deep_sets_size(
     N, M, d, r = sequences, cardinality, dimension, radius
     tokens = N if marked is None else marked
     sums = largest_value(N, N).bit_length()
-    phi = lookup_size(tokens, token_key_bits(N * M, d, r, separation), sums, before=1)
-    rho = lookup_size(N, sum_key_bits(N, M), labels.bit_length(), before=1)
-    return phi + Size(0, 0, 1, 1) + Size(2, 2, 1, 1) + rho  # the sum, and its projection
+    phi = lookup_size(tokens, token_key_bits(N * M, d, r, separation), sums)
+    rho = lookup_size(N, sum_key_bits(N, M), labels.bit_length())
+    return phi + Size(0, 0, 1, LANES) + project(1) + rho  # the sum, and its projection
 
 
 def embedding_size(sequences: int, length: int, vocabulary: int, labels: int) -> Size:
     """The size of Theorem E.1 without the embedding matrix."""
     key_bits = embedded_key_bits(sequences, length, vocabulary)
-    return ATTENTION + PROJECT + lookup_size(sequences, key_bits, labels.bit_length(), before=1)
+    return ATTENTION + project(3) + lookup_size(sequences, key_bits, labels.bit_length())
 
 
 def limited_bits_size(
-    bits: int, tokens: tuple[int, int, int], contexts: tuple[int, int, int], projected: int = 4
+    bits: int, tokens: tuple[int, int, int], contexts: tuple[int, int, int], projected: int = 7
 ) -> Size:
     """The size of Theorem F.1, parameters of at most `bits` bits.
 
     tokens, contexts  the number stored, bits per key, bits per value or label
-    projected         nonzeros of the projection of contexts: three weights and a bias, if none is 0
+    projected         nonzeros of the projection of contexts: three weights and a bias, if none is
+                      0, what they write, and two that erase the key before
     """
     first, second = (split_lookup_size(*table, bits) for table in (tokens, contexts))
-    lanes = Size(2, 9, 1, 3)  # eq. (50)
-    return first + lanes + ATTENTION + Size(projected, 4, 1, 1) + second
+    return first + ATTENTION + block(projected, units=2) + second
 
 
 def largest_value(sequences: int, marked: int) -> int:
@@ -175,37 +184,18 @@ def _bits(*factors: Real) -> int:
     return math.floor(math.fsum(logs)) + 1
 
 
-def lookup_size(
-    items: int, key_bits: int, label_bits: int, before: int, zeros: int = 0, carried: int = 0
-) -> Size:
-    """Lemma C.1 from its scalar on: select a group's two numbers, search them.
-
-    before   lanes of the layer before
-    zeros    lanes that are added at the end and are 0
-    carried  lanes that are kept
-    """
-    size = _group_size(items)
-    end = carried + 2, carried + 1 + zeros
-    return _body_size(items, size, key_bits, label_bits, before, carried, end)
+def lookup_size(items: int, key_bits: int, label_bits: int) -> Size:
+    """Lemma C.1 from its scalar on: select a group's two numbers, search them."""
+    return _part_size(items, _group_size(items), key_bits, label_bits)
 
 
 def split_lookup_size(items: int, key_bits: int, label_bits: int, bits: int) -> Size:
-    """Lemma F.1: the lookup in parts, as large as parameters of `bits` bits allow; x is kept.
-
-    The first part reads x, the others x and the result of those before them.
-    """
+    """Lemma F.1: the lookup in parts, as large as parameters of `bits` bits allow."""
     longest = max(key_bits, label_bits)
     size = min((bits - 2) // longest, _group_size(items))
-    points = size**2 * longest
-    whole, rest = divmod(items - 1, points)  # the last part has rest + 1 of them
-
-    def part(count: int, found: int) -> Size:
-        end = 3 + found, 2
-        return _body_size(count, size, key_bits, label_bits, 1 + found, found, end)
-
-    if not whole:
-        return part(items, 0)
-    return part(points, 0) + part(points, 1).times(whole - 1) + part(rest + 1, 1)
+    whole, rest = divmod(items - 1, size**2 * longest)  # the last part has rest + 1 of them
+    last = _part_size(rest + 1, size, key_bits, label_bits)
+    return _part_size(size**2 * longest, size, key_bits, label_bits).times(whole) + last
 
 
 def _group_size(items: int) -> int:
@@ -213,55 +203,16 @@ def _group_size(items: int) -> int:
     return -(-items // max(1, round(math.sqrt(items * math.log2(max(items, 2))))))
 
 
-def _body_size(
-    items: int,
-    size: int,
-    key_bits: int,
-    label_bits: int,
-    before: int,
-    carried: int,
-    end: tuple[int, int],
-) -> Size:
-    """Select a group and search it; `end` has the nonzeros and lanes of the last layer."""
-    groups, q, steps = -(-items // size), carried, max(key_bits, label_bits)
-    select = 3 * q + 23  # Lemma G.3, for keys and labels side by side: 7 + 7 + 9
-    begin = q + 9  # Lemma G.6: four fractions of the two numbers
-    sums = size - 1  # each item except the first adds the result of the one before
-    item, lanes = 0, []  # nonzeros, and lanes of layers, that read one key and label and compare
-    for t in range(steps):
-        key, label = t < key_bits, t < label_bits
-        item += 3 * q
-        item += 2 + (6 if key else 2) + (6 if label else 2)  # tent maps: kinks
-        item += 4 + (4 if key else 2) + (4 if label else 2)  # tent maps: sums
-        item += 8 + 2 * key + 2 * label  # Lemma G.4: the bit
-        item += _gathered(t, key_bits) + _gathered(t, label_bits)
-        lanes += [q + 8 + 2 * (key + label), q + 8, q + 8 + key + label]
-    read = _gathered(steps, label_bits) + 2 * _gathered(steps, key_bits)
-    item += 3 * q + (9 + read) + 11 + 10  # Lemma G.5, then the gate
-    lanes += [q + 9, q + 9, q + 7]
-    widths = Widths(before).then([q + 3]).then([q + 5, q + 5, q + 3], groups).then([q + 6])
-    widths = widths.then(lanes, size).then([end[1]])
-    nonzero = (q + 1) + groups * select + begin + size * item + sums + end[0]
-    return Size(nonzero, widths.dense, widths.depth, widths.most)
-
-
-class Widths(NamedTuple):
-    """Layers one after another, of which only sums are kept: there may be millions."""
-
-    last: int  # lanes after the last layer
-    dense: int = 0  # full matrices and biases
-    depth: int = 0  # layers
-    most: int = 0  # lanes where they are most
-
-    def then(self, lanes: list[int], times: int = 1) -> "Widths":
-        """With layers of these lanes behind, all of them `times` times."""
-        inside = sum(b * (a + 1) for a, b in pairwise(lanes))
-        again = lanes[0] * (lanes[-1] + 1)
-        dense = lanes[0] * (self.last + 1) + inside * times + again * (times - 1)
-        depth = self.depth + len(lanes) * times
-        return Widths(lanes[-1], self.dense + dense, depth, max(self.most, *lanes))
-
-
-def _gathered(step: int, width: int) -> int:
-    """Terms of the accumulator after `step` bits: A <- 2 A + 2^(..) bit."""
-    return 1 if step > width else min(step, 2)
+def _part_size(items: int, size: int, key_bits: int, label_bits: int) -> Size:
+    """Select one of the groups (Lemmas G.2 and G.3), and search its `size` keys (Lemma G.6)."""
+    select = block(6, units=2) + block(14, units=4)
+    both, longer = sorted((key_bits, label_bits))
+    tents = block(20, units=8).times(both) + block(10, units=4).times(longer - both)
+    # bits: one unit for the first of a number, and one more for its sum afterwards
+    bits = block(6, units=2) + block(10, units=4).times(both - 1)
+    if longer > both:
+        bits += block(5, units=2).times(longer - both)
+    compare = block(7, units=2) + block(10, units=4) + block(10, units=4)
+    begin, end = block(10, units=2), block(8, units=4)
+    item = tents + bits + compare
+    return select.times(-(-items // size)) + begin + item.times(size) + end
