@@ -44,24 +44,26 @@ from .vardi2022 import looked_up
 if TYPE_CHECKING:
     from .keys import Numbered
 
-LANES = {"z": 0, "own": 1, "one": 2, "m": 3, "s": 4}
+LANES = ("z", "own", "one", "m", "s")
 
 
-def sorting(read: "Numbered", weights: Sequence[int]) -> Iterator[Layer]:
+def sorting(read: "Numbered", weights: Sequence[int], width: int) -> Iterator[Layer]:
     """The rounds: lane s <- the sum of the tokens in decreasing order, times these weights."""
-    z, own, one, m, s = LANES.values()
+    names = [*LANES, *(f"lane {i}" for i in range(len(LANES), width))]
+    lanes = {name: i for i, name in enumerate(names)}
+    z, own, one, m, s = range(len(LANES))
     largest = 1 << int(read.rows.max()).bit_length()  # M
-    yield read.embed(len(LANES))
+    yield read.embed(width)
     copy = Block("copy", [({"z": 1}, 0)], [("own", 0, 1)], {"one": 1})
-    yield feed_forward(copy, LANES)
+    yield feed_forward(copy, lanes)
     for i, weight in enumerate(weights):
-        yield hard_attention(len(LANES), [([{one: 1}], [{z: 1}], {z: 1}, {m: 1})])
+        yield hard_attention(width, [([{one: 1}], [{z: 1}], {z: 1}, {m: 1})])
         units: list = [({"m": 1}, 0)]
         writes: list = [("s", 0, weight)]
         if i < len(weights) - 1:
             units.append(({"z": 1 + largest, "m": -largest}, 0))  # D1
             writes += [("m", 0, -1), ("z", 1, -1)]
-        yield feed_forward(Block("sort", units, writes), LANES)
+        yield feed_forward(Block("sort", units, writes), lanes)
 
 
 def sorted_keys(read: "Numbered", seed: int) -> tuple[list[int], list[int]]:
@@ -97,19 +99,21 @@ class SmallKim(Keyed):
     attention: str = fixed("hard")
 
     def plan(
-        self, keys: list[int], labels: list[int], classes: int, terms: Mapping[int, Number]
+        self, keys: list[int], labels: list[int], classes: int, terms: Mapping[str, Number]
     ) -> Iterable[Layer]:
         """From the key, a sum of lanes, to the label."""
-        return switches(keys, labels, True, terms, len(LANES))
+        places = {LANES.index(name): weight for name, weight in terms.items()}
+        return switches(keys, labels, True, places, len(LANES))
 
     def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         from .keys import numbered
 
         read = numbered(dataset, contexts, bool(self.positions), self.seed)
         weights, keys = sorted_keys(read, self.seed)
-        terms = {LANES["s"]: 1, LANES["own"]: weights[-1]}
-        plan = self.plan(keys, read.labels.tolist(), len(dataset.label_names), terms)
-        return read.spec, 1, (*sorting(read, weights[:-1]), *plan)
+        terms = {"s": 1, "own": weights[-1]}
+        plan = tuple(self.plan(keys, read.labels.tolist(), len(dataset.label_names), terms))
+        width = next(iter(plan[0].tensors.values())).columns  # the lanes that it reads
+        return read.spec, 1, (*sorting(read, weights[:-1], width), *plan)
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,6 @@ class FaithfulKim(SmallKim):
     stages = {**Extraction.stages, **SmallKim.stages, "key": "Keys become 2 apart."}
 
     def plan(
-        self, keys: list[int], labels: list[int], classes: int, terms: Mapping[int, Number]
+        self, keys: list[int], labels: list[int], classes: int, terms: Mapping[str, Number]
     ) -> Iterable[Layer]:
-        return looked_up(keys, labels, classes, 0, terms, len(LANES))
+        return looked_up(keys, labels, classes, 0, LANES, terms)

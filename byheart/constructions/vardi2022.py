@@ -9,7 +9,7 @@ Assumptions  A1  CONSISTENT
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
                  argued).
              G2  The counts of Lemma C.1 (byheart/theory/kajitsuka2025/sizes.py) for N keys, and
-                 two parameters that make keys 2 apart, beside the reader.
+                 three parameters that make keys 2 apart, beside the reader.
 Departures   D1  The paper's text was not at hand: the network is Lemma C.1 of kajitsuka2025, which
                  repeats its proof.
              D2  Faithful form: keys are as long as the proof allows, R = 20 r N^2 sqrt(pi d) /
@@ -19,16 +19,15 @@ Departures   D1  The paper's text was not at hand: the network is Lemma C.1 of k
 Notation     N points of dimension d, of length r at most and delta apart.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..exact.network import Layer, Number, Relu, matrix, vector
-from ..gadgets.blocks import feed_forwards
-from ..gadgets.key_values import lookup, table
+from ..exact.network import Layer, Linear, Number, matrix, vector
+from ..gadgets.blocks import Block, feed_forwards
+from ..gadgets.key_values import TABLE, lookup, table
 from ..theory.kajitsuka2025.sizes import token_key_bits
 from .bit_extraction import Extraction
-from .bit_extraction.transformer import LANES, X, output
 from .keyed import Hashed
 
 
@@ -37,21 +36,22 @@ def looked_up(
     labels: list[int],
     classes: int,
     key_bits: int = 0,
-    terms: Mapping[int, Number] | None = None,
-    width: int = 1,
+    lanes: Sequence[str] = ("key",),
+    terms: Mapping[str, Number] | None = None,
 ) -> Iterator[Layer]:
     """A table of the keys 2 k + 2, which are 2 apart, and labels from 1 on.
 
-    k is lane 0 of `width` lanes, or the sum of these terms; keys have `key_bits`, or as many as
-    they need.
+    k is the sum of these terms, of the first lanes of the stream; the others are 0. Keys have
+    `key_bits`, or as many as they need.
     """
     doubled = [2 * key + 2 for key in keys]
     needed = max(key_bits, max(doubled).bit_length())
     contents = table(doubled, [x + 1 for x in labels], needed, classes.bit_length())
-    m, first = len(LANES), {(X, i): 2 * weight for i, weight in (terms or {0: 1}).items()}
-    yield Relu(matrix(m, width, first), vector({X: 2}, m), "key")
-    yield from feed_forwards(lookup("x", contents, "label"), LANES)
-    yield output()
+    every = (*lanes, "x", "label", *TABLE)
+    key = Block("key", [(terms or {lanes[0]: 1}, 0)], [("x", 0, 2)], {"x": 2})
+    yield from feed_forwards([key, *lookup("x", contents, "label")], every)
+    answer = matrix(1, len(every), {(0, every.index("label")): 1})
+    yield Linear(answer, vector({0: -1}, 1), "output")
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def sizes(shape: Shape, contexts: float) -> dict[str, float]:
     park = 3 * (N**2 * 6 * (6 + 2 * c) * (7 * c + 3)) ** (1 / 3)
     key_bits = 2 * math.ceil(math.log2(N)) + 1, token_key_bits(count, 1, N**2 / 2, 1)
     vardi, vardi_faithful = (
-        lookup_size(count, bits, C.bit_length()).parameters + 4 + reader for bits in key_bits
+        lookup_size(count, bits, C.bit_length()).parameters + 5 + reader for bits in key_bits
     )
     return {
         "hash-fold-retrieve": ours,

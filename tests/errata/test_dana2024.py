@@ -866,7 +866,7 @@ def printed(experiment, **sizes):
 
 
 def published(experiment, **sizes):
-    """Rows of the published numbers that are in this repository, of one layer and the figures' N."""
+    """Rows of the published numbers of this repository: one layer, and N as in the figures."""
     path = ROOT / "byheart" / "figures" / "published" / "dana.csv"
     vocabulary = {"heads": 50, "attention": 70, "mlp": 70}[experiment]
     return table(path, experiment, {"layers": 1, "vocabulary": vocabulary, **sizes})

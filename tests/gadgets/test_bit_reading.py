@@ -100,7 +100,7 @@ def test_nothing_elsewhere(run, table, x):
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 5), st.integers(2, 8), st.integers(1, 8))
 def test_depth_and_width(items, rho, c):
-    """D7: two blocks per bit, three per comparison, and the first. Keys are 2 or more, so rho >= 2."""
+    """D7: two blocks per bit, three per comparison, one before. Keys from 2 on need rho >= 2."""
     layers = searching(items, rho, c)
     assert len(layers) == 2 * items * max(rho, c) + 3 * items + 1
     assert max(layer.W1.rows for layer in layers) == 8
