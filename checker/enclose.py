@@ -375,7 +375,7 @@ class Projection:
         self.gains = [abs(g) + r for g, r in zip(self.gains, radius, strict=True)]
         self.zeros = [row for row in matrix.empty if bias is None or not bias[row]]
         added = list(map(fixed, bias or [0.0] * matrix.rows))
-        self.gamma = gamma(matrix.terms + 2)
+        self.gamma = gamma(matrix.terms + (1 if bias is None else 2))
         self.constant = plus(constant, added)
         self.radius = [
             r + (abs(b) * self.gamma >> F) + 4 for r, b in zip(radius, added, strict=True)
