@@ -244,7 +244,7 @@ class Norm:
         size, bounds = len(self.gain), stream.bounds()
         if max(bounds) >= LARGE:
             check.refuse("a stream may become larger than 2^40: the checker cannot bound it")
-        mean = shift = 0
+        mean = shift = off = 0  # of a mean: its middle, its error, and what the stream moves it by
         middle, directions = stream.middle, stream.directions
         if self.bias is not None:
             mean = sum(middle) // size
@@ -253,6 +253,7 @@ class Norm:
             directions = [[x - m for x in d] for d, m in zip(directions, means, strict=True)]
             shift = up(gamma(size + 48) * (sum(bounds) // size + 1))
             shift += sum(stream.radius) // size + len(directions) + 2
+            off = sum(map(abs, means)) + sum(sum(spread.box) for spread in stream.spreads) // size
         # the sum of squares, in units of 2^-2F
         square = sum(x * x for x in middle)
         cross = sum(abs(sum(map(operator.mul, middle, d))) for d in directions)
@@ -267,7 +268,7 @@ class Norm:
                 cross += ((sum(map(abs, middle)) >> F - 1) + 2) * error
             beyond += length_up(spread.box)
         squares = sum(x * x for x in bounds)
-        mean_size = abs(mean) + shift
+        mean_size = abs(mean) + shift + off + len(directions) + 1
         if self.bias is not None:
             around = squares // size + 1 + 2 * mean_size * (sum(bounds) // size + 1)
             error = gamma(size + 16) * around

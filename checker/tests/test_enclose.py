@@ -258,6 +258,18 @@ def test_a_row_along_its_stream_is_bounded_more_closely(kind):
     assert 0.8 * width <= abs(value - found) <= width  # the worst case comes near
 
 
+@pytest.mark.parametrize("kind", ["direction", "spread"])
+def test_what_moves_the_mean_is_rounded_with_it(kind):
+    """All lanes may be off by 5 together, and the mean with them: after the norm they are where
+    they were, but were rounded by 6 u of a lane of 6 and a mean of 5."""
+    n = 4
+    spread = [enclose.Spread(enclose.Output([[1.0] * n], n), fixed([5]), fixed([5] * n))]
+    moved = ([], spread) if kind == "spread" else ([fixed([5] * n)], [])
+    stream = enclose.Stream(fixed([1, -1, 1, -1]), *moved, [0] * n)
+    normed = enclose.Norm(fixed([1] * n), fixed([0] * n), Fraction(1e-5)).of(stream)
+    assert min(normed.rounding.lane) >= 6 * u * 11 * 0.9999 * ONE
+
+
 def test_scores_and_outputs_have_the_errors_of_their_sums():
     random = np.random.default_rng(3)
     table = [random.normal(0, 1, 6).astype(np.float32).tolist() for _ in range(4)]

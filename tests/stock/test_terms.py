@@ -67,6 +67,18 @@ def test_the_rounding_of_what_a_norm_gives():
     assert_tight(network, [0], 1, 0.9)
 
 
+def test_the_strength_of_a_neuron():
+    """It reads one of many lanes, whose variance is uncertain, and writes to the lane that the
+    answer reads."""
+    up, down, embedding = np.zeros((600, 1)), np.zeros((1, 600)), np.zeros((2, 600))
+    up[0], down[0, 1], embedding[1, 1] = 8, 0.25, 1
+    network = gpt2(
+        600, 2, wte_weight=embedding, wpe_weight=[np.resize([1, -1], 600)] * 4, c_fc_weight=up,
+        mlp_c_proj_weight=down, ln_f_bias=-0.99,
+    )  # fmt: skip
+    assert_tight(network, [0], 1, 0.6)
+
+
 def test_the_mean_of_a_norm():
     """The answer reads all lanes alike: their sum is 0, apart from the error of the mean."""
     stream = np.resize([9, 11], 600)
@@ -354,7 +366,8 @@ def assert_enclosed(network, x, wide, together, least):
     wide = np.broadcast_to(wide, x.shape)
     rows = x[None], (wide * (not together))[None], (wide * together)[None]
     at, _, _ = enclose.through(network, network.block(0), Stream(*rows))
-    found = checked_mlp(network, x, wide, together)
+    other, stream = rebuilt(network).blocks[0], checked_stream(x, wide, together)
+    found, _, _ = other.neurons.added(stream, other.second.of(stream))
     used = []
     for sign in (1, -1):
 
@@ -369,22 +382,43 @@ def assert_enclosed(network, x, wide, together, least):
     assert least < max(used) <= 1
 
 
+@pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("name", READ | SECOND)
-def test_products_of_a_norm(name):
-    """The bounds of single products, of some and of all contain every corner of the stream, and
-    that of all, which says what is bounded one by one, is no smaller than that of some."""
+def test_products_of_a_norm(name, together):
+    """The bounds of single products, of some and of all contain every corner of the stream and the
+    worst execution, and that of all, which says what is bounded one by one, is no smaller."""
     x, read, bias, wide = (np.array(given, float) for given in (READ | SECOND)[name])
-    lanes, bias, read = len(x), bias[None], read[:, None]
-    wide, none, place = np.broadcast_to(wide, (1, lanes)), np.zeros((1, lanes)), np.zeros(1, int)
+    lanes, place, wide = len(x), np.zeros(1, int), np.broadcast_to(wide, x.shape)
+    network = gpt2(lanes, 2, c_fc_weight=read[:, None], c_fc_bias=bias)
+    block, hidden = network.block(0), rebuilt(network).blocks[0].neurons.hidden
+    stream = Stream(x[None], (abs(wide) * (not together))[None], (wide * together)[None])
+    normed = arithmetic.Normed(stream, np.ones(lanes), None, network.epsilon, False)
+    given = block.up, block.up_bias
+    of_all = normed.many(*given)
+    bounds = [normed.times(*given), of_all, normed.pairs(*given, place, place)]
+    assert of_all[1] >= bounds[0][1] * (1 - 1e-9)
+    seen = checked_stream(x, wide, together)
+    (middle,), (radius,) = hidden.enclose(hidden.norm.of(seen))
+    theirs = [(middle, radius), hidden.along(seen, hidden.norm.of(seen), 0)]
+    bounds += [np.array(pair, float) / 2**60 for pair in theirs if pair is not None]
+
+    def argument(e):
+        off = e.wrong("stream", torch.ones(1 if together else lanes).double())
+        part = e.blocks[0]
+        moved = (torch.tensor(x) + torch.tensor(wide) * off)[None]
+        return e.product(
+            "up",
+            e.norm("norm", moved, part["norm2"], part["norm2_bias"]),
+            part["up"],
+            part["up_bias"],
+        )
+
     signs = np.array(list(itertools.product((1, -1), repeat=lanes if lanes <= 8 else 1)))
-    for r, c, moved in ((abs(wide), none, signs * wide), (none, wide, signs[:, :1] * wide)):
-        normed = arithmetic.Normed(Stream(x[None], r, c), np.ones(lanes), None, 1e-5, False)
-        bounds = [normed.times(read, bias), normed.many(read, bias)]
-        bounds.append(normed.pairs(read, bias, place, place))
-        exact = forward.norm(x + moved, np.ones(lanes), None, 1e-5, False) @ read + bias
-        for middle, radius in bounds:
-            assert (np.abs(exact - middle.item()) <= radius.item()).all()
-        assert bounds[1][1] >= bounds[0][1] * (1 - 1e-9)
+    moved = x + (signs[:, :1] if together else signs) * wide
+    found = forward.norm(moved, np.ones(lanes), None, network.epsilon, False) @ read + bias
+    worst = [pushed(argument, network, sign).item() for sign in (1, -1)]
+    for middle, radius in bounds:
+        assert (abs(np.array([*found, *worst]) - middle.item()) <= radius.item()).all()
 
 
 @pytest.mark.parametrize("uncertain", ["lane", "direction", "mean"])
@@ -399,14 +433,11 @@ def test_what_a_norm_gives_is_rounded_with_all_that_is_uncertain(uncertain):
     assert normed.rounding[0, 0] > 6.9 * UNIT * 0.001
 
 
-def checked_mlp(network, x, wide, together):
-    """The stream after the MLP of the first block, as the checker encloses it."""
+def checked_stream(x, wide, together):
+    """The stream as the checker has it."""
     middle, wide = ([checker_enclose.fixed(lane) for lane in lanes] for lanes in (x, wide))
     directions, radius = ([wide], [1] * len(x)) if together else ([], [abs(r) + 1 for r in wide])
-    stream = checker_enclose.Stream(middle, directions, [], radius)
-    block = rebuilt(network).blocks[0]
-    found, _, _ = block.neurons.added(stream, block.second.of(stream))
-    return found
+    return checker_enclose.Stream(middle, directions, [], radius)
 
 
 @pytest.mark.parametrize("neurons", [1, 9])
