@@ -100,5 +100,6 @@ def predicted(captured, dense_parameters):
         built, _ = model.network.counts()
         assert told.dense == built["dense"] == dense_parameters(model.network)
         assert told.nonzero == built["nonzero"] + zeros
+        assert (told.width, told.depth) == (model.network.width, model.network.depth)
 
     return compare

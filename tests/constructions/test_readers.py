@@ -116,6 +116,7 @@ def test_predicted_counts_are_the_built_ones(case, attention):
         zeros = sum(solution.numbers[unit] == 0 for unit in units)
         assert told.dense == built["dense"]
         assert told.nonzero == built["nonzero"] + zeros
+        assert (told.width, told.depth) == (model.network.width, model.network.depth)
 
 
 def test_counts_with_tables(found, monkeypatch):

@@ -327,6 +327,8 @@ class Cost:
     nonzero: int
     dense: int
     bits: float
+    width: int  # lanes
+    depth: int  # blocks and the attention layer
 
     def of(self, objective: str) -> float:
         return {"nonzero": self.nonzero, "dense": self.dense, "bits": self.bits}[objective]
@@ -349,7 +351,8 @@ def cost_of(
     dense = sum(blocks) * width + sum(hidden) * (2 * width + 1)
     dense += lanes * width + width * (task.inputs + 1) + width + 1
     length = columns + 2 + 0.6 * math.log2(task.window)
-    return Cost(nonzero, dense, numbers * length + 6 * (nonzero - numbers))
+    bits = numbers * length + 6 * (nonzero - numbers)
+    return Cost(nonzero, dense, bits, width, sum(blocks) + 1)
 
 
 def hash_bits(task: Task) -> int:

@@ -277,7 +277,7 @@ def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
     width = 2 + plan.creators + gates + len(plan.rows) + max(0, plan.lanes - 1)
     whole = cost_of(task, stages, width, False, plan.unknowns, plan.columns)
     folds = plan.data + plan.creators
-    return Cost(whole.nonzero, whole.dense, whole.bits + folds * (8 + plan.folds / 2))
+    return replace(whole, bits=whole.bits + folds * (8 + plan.folds / 2))
 
 
 def expected_cost(plan: ReaderPlan, task: Task) -> Cost:

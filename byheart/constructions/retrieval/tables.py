@@ -204,7 +204,7 @@ def cost(
         *reader,
     ]
     whole = cost_of(task, stages, width, offset, numbers, plan.columns)
-    return Cost(whole.nonzero, whole.dense, whole.bits + 8.0 * (plan.top + plan.low))
+    return replace(whole, bits=whole.bits + 8.0 * (plan.top + plan.low))
 
 
 def _tables(plan: FoldPlan, dropped: int) -> list[Stage]:
