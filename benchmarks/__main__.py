@@ -23,9 +23,15 @@ class Benchmark:
     def module(self):
         return import_module(f"benchmarks.{self.name}")
 
+    def shown(self, results, page: str) -> str:
+        """What a page shows of the results; the README may have a summary."""
+        view = getattr(self.module, "summary", None) if page == "README.md" else None
+        return report.shown(self.name, (view or self.module.markdown)(results))
+
 
 TABLE = (
     Benchmark("sizes", ("README.md", "docs/sizes.md"), 3, "parameters and bits by sequences"),
+    Benchmark("width", ("docs/sizes.md",), 3, "width against depth"),
     Benchmark("scale", ("docs/sizes.md",), 5, "time and memory up to ten million sequences"),
     Benchmark("effort", ("docs/sizes.md",), 2, "what --effort high saves"),
     Benchmark("labels", ("docs/sizes.md",), 4, "many labels: bits over entropy"),
@@ -58,9 +64,8 @@ def run(benchmark: Benchmark, options: report.Options, write: bool, render: bool
         report.record(benchmark.name, results)
         if hasattr(module, "publish"):
             module.publish(results)
-    text = report.shown(benchmark.name, module.markdown(results))
     for page in benchmark.pages if write or render else ():
-        report.write(report.ROOT / page, benchmark.name, text)
+        report.write(report.ROOT / page, benchmark.name, benchmark.shown(results, page))
     return module.missed(results) if hasattr(module, "missed") else []
 
 

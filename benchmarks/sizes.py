@@ -1,4 +1,4 @@
-"""Sizes of compiled networks by the number of sequences.
+"""Sizes of compiled networks by the number of sequences, beside lower bounds.
 
 Random labelled sequences (`byheart generate random`). Every network is proved on every sequence
 before it counts.
@@ -11,32 +11,42 @@ from statistics import median_low
 
 import byheart
 from byheart.data.generate import random
+from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
+from byheart.theory.stored_sums import fewest
 
-from .report import ROOT, Options, facts, machine, table
+from . import width
+from .report import ROOT, Options, facts, machine, recorded, table
 
 SEEDS = 5
 # nonzero parameters and encoded bits over the information, each at most
 LIMITS = {1000: (194, 3.3), 10_000: (510, 1.43), 100_000: (1302, 1.11), 1_000_000: (3663, 1.056)}
 NOISE = 1.03
+FAILURE = 20  # lower bounds hold for all labels but a fraction of 2^-20
+STRUCTURES = 40  # log2 of the structures among which a search may choose
 
 
-def compiled(sequences: int, seed: int, **options) -> dict:
+def compiled(sequences: int, seed: int) -> dict:
     """One network, proved on all of its data."""
     dataset = random(sequences, seed=seed)
     started = time.process_time()
-    model = byheart.compile(dataset, **options)
+    model = byheart.compile(dataset)
     row = {"sequences": sequences, "cpu": time.process_time() - started, **facts(model)}
+    row |= {"width": width.width(model.network), "tokens": len(dataset.tokens), "seed": seed}
     assert row["evidence"] == "proved" and row["checked"] == sequences
     print(json.dumps(row), flush=True)
     return row
 
 
 def median(sequences: int, seeds: int) -> dict:
-    """The network in the middle by nonzero parameters, of several datasets."""
+    """The network in the middle by nonzero parameters, of several datasets.
+
+    For the same dataset also the network of constant width.
+    """
     rows = [compiled(sequences, seed) for seed in range(seeds)]
     middle = median_low(row["nonzero"] for row in rows)
     row = next(row for row in rows if row["nonzero"] == middle)
-    return row | {"all_nonzero": [row["nonzero"] for row in rows]}
+    narrow = width.compiled(sequences, "dense", row["seed"])
+    return row | {"all_nonzero": [row["nonzero"] for row in rows], "narrow": narrow}
 
 
 def measure(options: Options) -> dict:
@@ -49,16 +59,72 @@ def measure(options: Options) -> dict:
     }
 
 
-def markdown(results: dict) -> str:
+def any_network(row: dict) -> int:
+    """What any network around one uniform attention layer needs."""
+    return uniform_attention(row["contexts"], row["tokens"], failure=FAILURE)
+
+
+def family(row: dict) -> int:
+    """What any network of the family of hash-fold-retrieve needs."""
+    return fewest(row["contexts"], STRUCTURES, FAILURE)
+
+
+def paper() -> dict[int, str]:
+    """Nonzero parameters of the paper's own construction, by the number of sequences."""
+    rows = recorded("family")["rows"]
+    built = {row["N"]: row["paper"] for row in rows if row["setting"] == "one label per sequence"}
+    return {N: f"{one['nonzero']:,} ({one['evidence']})" for N, one in built.items() if one}
+
+
+def summary(results: dict) -> str:
+    """The columns of the README."""
     return table(
-        ("sequences", "information, bits", "nonzero parameters", "encoded bits / information",
-         "build and proof, CPU s"),
+        ("sequences", "nonzero parameters", "parameters at constant width",
+         "code word / information", "nonzero parameters that any such network needs"),
         [
-            (row["sequences"], row["contexts"], row["nonzero"], f"{row['encoded']:.2f}",
-             f"{row['cpu']:.1f}")
+            (row["sequences"], row["nonzero"], row["narrow"]["dense"], f"{row['encoded']:.2f}",
+             any_network(row))
             for row in results["sizes"]
         ],
     )  # fmt: skip
+
+
+def markdown(results: dict) -> str:
+    rows, built = results["sizes"], paper()
+    networks = ("width", "depth", "longest parameter, bits", "code word / information")
+
+    def sizes(row: dict) -> tuple:
+        return row["width"], row["depth"], row["longest"], f"{row['encoded']:.2f}"
+
+    nonzero = table(
+        ("sequences", "information, bits", "nonzero parameters", "dense", *networks,
+         "build and proof, CPU s"),
+        [
+            (row["sequences"], row["contexts"], row["nonzero"], row["dense"], *sizes(row),
+             f"{row['cpu']:.1f}")
+            for row in rows
+        ],
+    )  # fmt: skip
+    narrow = table(
+        ("sequences, constant width", "dense parameters", "nonzero", *networks,
+         "build and proof, CPU s"),
+        [
+            (row["sequences"], one["dense"], one["nonzero"], *sizes(one), f"{one['cpu']:.1f}")
+            for row in rows
+            for one in (row["narrow"],)
+        ],
+    )  # fmt: skip
+    bounds = table(
+        ("nonzero parameters, sequences", "the paper's construction", "byheart",
+         "any network of this family", "any network around one uniform attention layer",
+         "byheart / any network"),
+        [
+            (row["sequences"], built.get(row["sequences"], "-"), row["nonzero"], family(row),
+             any_network(row), f"{row['nonzero'] / any_network(row):.1f}")
+            for row in rows
+        ],
+    )  # fmt: skip
+    return f"{nonzero}\n\n{narrow}\n\n{bounds}"
 
 
 def publish(results: dict) -> None:
@@ -77,4 +143,6 @@ def missed(results: dict) -> list[str]:
         nonzero, encoded = LIMITS.get(row["sequences"], (math.inf, math.inf))
         if row["nonzero"] > NOISE * nonzero or row["encoded"] > NOISE * encoded:
             lines.append(f"N = {row['sequences']}: {row['nonzero']}, x{row['encoded']:.3f}")
+        if row["nonzero"] < max(any_network(row), family(row)):
+            lines.append(f"N = {row['sequences']}: fewer than a lower bound allows")
     return lines

@@ -44,9 +44,9 @@ def test_it_runs_with_tiny_sizes(benchmark, options):
 
 @pytest.mark.parametrize("benchmark", TABLE, ids=lambda benchmark: benchmark.name)
 def test_pages_show_what_the_record_says(benchmark):
-    text = benchmark.module.markdown(report.recorded(benchmark.name))
-    text = report.shown(benchmark.name, text)
+    results = report.recorded(benchmark.name)
     for page in benchmark.pages:
+        text = benchmark.shown(results, page)
         shown = report.part(report.ROOT / page, benchmark.name)
         advice = f"run python -m benchmarks {benchmark.name} --render"
         assert shown in (None, text), advice
