@@ -1,7 +1,7 @@
 """A transformer of ordinary doubles that is exact on every sequence, in any order of summation.
 
-Paper        kajitsuka2025, Theorem 4.1 (B.1) in the regime of Theorem F.1: the same statement and
-             architecture, eq. (3), (39), (43); another construction.
+Paper        kajitsuka2025, Theorem 4.1 (B.1) in the regime of Theorem F.1: the same statement, but
+             for the width (D5), and the same layers, eq. (3), (39), (43); another construction.
 Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
              uniform attention layer, a second feed-forward part and E_out. With parameters of B
              bits, about N / B of them suffice; a double has 53.
@@ -25,6 +25,7 @@ Departures   D1  Not the paper's proof: limited-bits with a bound on the span of
              D3  The network's length is a power of two, so that the mean over it is exact.
              D4  If the network of hash-fold-retrieve is exact in doubles and smaller, as for a few
                  hundred sequences, it is returned.
+             D5  The width grows with N, also with minimise = "dense".
 Notation     N sequences, n length, C labels, I information, H the context's number, K bit
              positions.
 """

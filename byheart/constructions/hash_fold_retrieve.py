@@ -1,8 +1,8 @@
 """A transformer with one uniform attention layer that returns the label of every sequence, close to
 the fewest bits possible.
 
-Paper        kajitsuka2025, Theorem 4.1 (B.1): the same statement and architecture, eq. (3), (39),
-             (43); another construction.
+Paper        kajitsuka2025, Theorem 4.1 (B.1): the same statement, but for the width (D6), and the
+             same layers, eq. (3), (39), (43); another construction.
 Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
              uniform attention layer, a second feed-forward part and E_out, with about sqrt(N)
              parameters up to logarithms.
@@ -18,7 +18,7 @@ Guarantee    G1  The output is the number of the sequence's label, exactly, for 
                  a label, and takes any labels; the weights are one of structure and labels.
 Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (Lemmas C.1, G.1-G.6)
                  are replaced by hashing with folds, linear systems over GF(2) and one fold per
-                 stored bit: smaller by a factor of 100 to 500.
+                 stored bit, with fewer parameters (docs/sizes.md has both).
              D2  The hash is found by a bounded search over seeds; there is no worst-case theorem
                  for it. A network is only returned when it is complete, and the caller verifies it
                  on every sequence.
@@ -29,6 +29,10 @@ Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (
              D5  Two forms, tables and readers; the smaller one is built. Editable networks, those
                  with a fingerprint and very large ones have tables; where it is smaller, and in
                  networks that are not editable, gates read the lanes of the tables.
+             D6  The paper's width does not depend on N. Ours grows with N: 32 lanes for 10^5 random
+                 sequences. With minimise = "dense" there are three lanes (four with a fingerprint;
+                 some more for at most 4,000 contexts), and the hidden units of four or five tables,
+                 which grow, can be cut into blocks of three (docs/sizes.md).
 Notation     N sequences, n length, C labels, I information, H the context's number, K bit
              positions.
 """

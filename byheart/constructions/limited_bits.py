@@ -1,7 +1,8 @@
 """A transformer whose every parameter is short: at most B bits in plain binary notation.
 
 Paper        kajitsuka2025, Theorem F.1 (Lemma F.1): in the faithful form as it is proved; in the
-             small form the same statement and architecture, eq. (3), (39), (146).
+             small form the same statement, but for the width (D7), and the same layers, eq. (3),
+             (39), (146).
 Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
              uniform attention layer, a second feed-forward part and E_out whose parameters have at
              most B bits each, B <= sqrt(N), with about N / B parameters up to logarithms.
@@ -29,6 +30,7 @@ Departures   D1  Small form: not the paper's proof. Instead of N / B**2 networks
              D6  The faithful form is the paper's, its keys and directions as short as a search
                  finds them. Eq. (140) of Lemma F.1 runs its index to N / B^2 instead of
                  N / B^2 + 1, and B^2 need not divide N (bit_extraction/short.py).
+             D7  The width of the small form grows with N, also with minimise = "dense".
 Notation     N sequences, n length, C labels, I information, B bits, H the context's number, K bit
              positions.
 """
