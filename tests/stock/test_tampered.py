@@ -259,6 +259,22 @@ def test_verify_and_the_checker_agree_on_the_examples(example):
         assert one == other, text
 
 
+@pytest.mark.parametrize("name", [".git", "README.md", "LICENSE"])
+def test_a_listed_name_that_is_a_link_or_no_file_is_refused(name, compiled, facts, tmp_path):
+    folder = shutil.copytree(compiled / "gpt2", tmp_path / "model")
+    path, other = folder / name, tmp_path / "elsewhere"
+    if name == "LICENSE":
+        path.mkdir()
+    elif name == ".git":
+        other.mkdir()
+        path.symlink_to(other)
+    else:
+        path.rename(other)
+        path.symlink_to(other)
+    for code, text in answers(folder, facts, *READ, "bpe:8000"):
+        assert code == 2 and name in text
+
+
 # --- keys and files at random
 
 
