@@ -1,7 +1,7 @@
 """Whole texts by heart: the network that recites a file, beside what compressors make of the file.
 
-Every .txt file of the folder texts/ of the data, and the book that ships with byheart, is compiled
-as one document whose contexts are the fewest last tokens without conflicts (`--documents whole
+Every file of the folder texts/ of the data, and the book that ships with byheart, is compiled as
+one document whose contexts are the fewest last tokens without conflicts (`--documents whole
 --window auto`), and every prediction is proved. Then the file is restored from
 nothing but these pieces:
 
@@ -16,6 +16,7 @@ The model is saved, opened, given the decoded network, and continues from the fi
 texts in characters, every single step is proved instead, which gives the same text by induction.
 """
 
+import bz2
 import gzip
 import hashlib
 import json
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -55,6 +57,18 @@ SOURCES = {  # what they are, and where readers find them
         "tiny Shakespeare",
         "data/tinyshakespeare/input.txt of karpathy/char-rnn",
     ),
+    "moby.txt": ("Moby Dick", "Project Gutenberg, number 2701"),
+    "tinystories.txt": ("the first stories of TinyStories", "roneneldan/TinyStories"),
+    "HDFS_2k.log": ("a log of 2,000 lines", "HDFS/HDFS_2k.log of logpai/loghub"),
+    "_pydecimal.py": ("source code", "Lib/_pydecimal.py of CPython 3.11"),
+}
+COMPRESSORS = {  # those that find repetitions first, then those that model the next byte
+    "gzip": "gzip -9",
+    "zstd": "zstd -22",
+    "brotli": "brotli -q 11",
+    "xz": "xz -9e",
+    "bzip2": "bzip2 -9",
+    "ppmd": "PPMd, order 6",
 }
 
 
@@ -65,7 +79,23 @@ def compressed(data: bytes) -> dict:
     if tool:
         command = [tool, "--ultra", "-22", "-c", "-q"]
         zstd = len(subprocess.run(command, input=data, check=True, capture_output=True).stdout)
-    return {"gzip": len(gzip.compress(data, 9, mtime=0)), "xz": len(xz(data)), "zstd": zstd}
+    sizes = {
+        "gzip": len(gzip.compress(data, 9, mtime=0)),
+        "bzip2": len(bz2.compress(data, 9)),
+        "xz": len(xz(data)),
+        "zstd": zstd,
+        "brotli": None,
+        "ppmd": None,
+    }
+    if find_spec("brotli"):
+        import brotli
+
+        sizes["brotli"] = len(brotli.compress(data, quality=11, lgwin=24))
+    if find_spec("pyppmd"):
+        import pyppmd
+
+        sizes["ppmd"] = len(pyppmd.compress(data, max_order=6, mem_size=1 << 26, variant="I"))
+    return sizes
 
 
 def xz(data: bytes) -> bytes:
@@ -92,7 +122,7 @@ def measured(path: Path, unit: str) -> dict:
     """All numbers of one text."""
     data = path.read_bytes()
     started = time.process_time()
-    dataset = byheart.load(path, unit=unit, documents="whole", window="auto")
+    dataset = byheart.load(path, format="txt", unit=unit, documents="whole", window="auto")
     model = byheart.compile(dataset)
     built = time.process_time() - started
     tokens = [dataset[0][0][0], *(dataset.label(i) for i in range(len(dataset)))]
@@ -182,7 +212,7 @@ def measure(options: Options) -> dict:
             path = Path(folder) / "tiny.txt"
             path.write_text(TINY)
             return {"machine": machine(), "rows": [measured(path, "word")]}
-    texts = sorted(options.file("texts").glob("*.txt"), key=lambda path: path.stat().st_size)
+    texts = sorted(options.file("texts").iterdir(), key=lambda path: path.stat().st_size)
     measured(BOOK, "word")  # compile the kernels
     rows = []
     for path in [BOOK, *texts]:
@@ -196,13 +226,13 @@ def sentence(row: dict) -> str:
     """The headline: what is true of a row, whichever it is."""
     how = "byte for byte" if row["exact"] else "not byte for byte"
     said = "recited" if row["recited"] else "proved step by step"
-    names = {"gzip": "gzip -9", "zstd": "zstd -22", "xz": "xz -9e"}
-    others = sorted((row[key], name) for key, name in names.items() if row[key] is not None)
+    others = sorted((row[key], name) for key, name in COMPRESSORS.items() if row[key] is not None)
 
     def place(size: int) -> str:
-        """Among the compressors: what it is below, or that it is above all."""
-        above = [f"{name} ({own:,})" for own, name in others if own > size]
-        return f"below {' and '.join(above)}" if above else f"above {others[-1][1]}"
+        """Among the compressors: the largest that is smaller, and the smallest that is larger."""
+        below = [f"above {name} ({own:,})" for own, name in others if own <= size][-1:]
+        above = [f"below {name} ({own:,})" for own, name in others if own > size][:1]
+        return " and ".join([*below, *above])
 
     return (
         f"{row['text']} ({row['bytes']:,} bytes) in {row['parameters']:,} exact parameters, "
@@ -218,8 +248,8 @@ def markdown(results: dict) -> str:
         said = said if row["recited"] or not row["exact"] else "by induction"
         sizes.append(
             (row["text"], row["unit"], row["bytes"], row["parameters"], row["network"],
-             row["words"], row["rest"], f"**{row['total']:,}**", row["gzip"],
-             "-" if row["zstd"] is None else row["zstd"], row["xz"], row["entropy"], said,
+             row["words"], row["rest"], f"**{row['total']:,}**",
+             *("-" if row[key] is None else row[key] for key in COMPRESSORS), row["entropy"], said,
              f"{row['build_seconds']}, {row['recite_seconds'] if row['recited'] else '-'}")
         )  # fmt: skip
         if row["unit"] == "word":
@@ -229,9 +259,9 @@ def markdown(results: dict) -> str:
                  "; ".join(SOURCES.get(row["text"], ("",))))
             )  # fmt: skip
     heads = ("text", "unit", "bytes", "parameters", "network", "vocabulary", "rest", "**total**",
-             "gzip -9", "zstd -22", "xz -9e", "order-0 entropy", "recited",
+             *COMPRESSORS.values(), "order-0 entropy", "recited",
              "CPU s: build, recite")  # fmt: skip
-    more = ("text", "tokens", "words", "window", "bits.total", "evidence", "SHA-256", "source")
+    more = ("text", "tokens", "words", "window", "digits, bits", "evidence", "SHA-256", "source")
     sentences = "\n".join(f"- {sentence(row)}" for row in rows if row["unit"] == "word")
     return f"{table(heads, sizes)}\n\n{table(more, sources)}\n\n{sentences}"
 

@@ -21,11 +21,12 @@ def test_a_text_is_restored_from_its_pieces(tmp_path, data):
     assert row["exact"] and row["recited"] and row["evidence"] == "proved"
     assert row["total"] == row["network"] + row["words"] + row["rest"] > row["network"] > 0
     assert "recited byte for byte" in texts.sentence(row)
-    row |= {"network": 50, "total": 70, "gzip": 60, "xz": 80, "zstd": None}
+    row |= {"network": 50, "total": 70, "gzip": 60, "xz": 80}
+    row |= dict.fromkeys(("zstd", "bzip2", "brotli", "ppmd"))
     said = texts.sentence(row)
-    assert "takes 50 bytes, below gzip -9 (60) and xz -9e (80); network" in said
-    assert said.endswith("together 70, below xz -9e (80).")
-    assert texts.sentence(row | {"total": 90}).endswith("together 90, above xz -9e.")
+    assert "takes 50 bytes, below gzip -9 (60); network" in said
+    assert said.endswith("together 70, above gzip -9 (60) and below xz -9e (80).")
+    assert texts.sentence(row | {"total": 90}).endswith("together 90, above xz -9e (80).")
     assert "| byte for byte |" in texts.markdown({"rows": [row]})
 
 
