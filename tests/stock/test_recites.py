@@ -16,6 +16,8 @@ from byheart.models.locating import reverse
 from byheart.stock import answer, forward
 from byheart.stock.answer import vocabulary
 from byheart.stock.prove import reads
+from byheart.stock.texts import next_tokens
+from byheart.stock.tokens import vocabulary_of
 from tests.stock.stranger import changed, signed
 
 pytest.importorskip("tokenizers")
@@ -341,6 +343,16 @@ def test_documents_of_one_token_are_not_claimed(tmp_path):
         assert "2 documents of fewer than two tokens hold no prediction" in answer.reading_notes
         answer = verify_folder(model, file, checker=checker, **{**how, "tokenizer": model})
         assert not answer.holds and "cannot be claimed" in answer.failures[0]
+
+
+@pytest.mark.parametrize(("length", "ends"), [(3, 0), (None, 2)])
+def test_a_document_that_is_cut_has_no_end(length, ends, tmp_path):
+    path = tmp_path / "documents.txt"
+    path.write_text("one two three four\nfive six seven eight nine\n")
+    data = byheart.load(path, tokenizer="word", documents="line", length=length)
+    own = vocabulary_of(data.tokenizer, "word", False)
+    held = next_tokens(data, own, False)
+    assert [held.label(i) for i in range(len(held))].count(own.end) == ends
 
 
 def test_half_a_character_is_refused(tmp_path):
