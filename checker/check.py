@@ -30,6 +30,7 @@ import struct
 import sys
 import time
 import zipfile
+import zlib
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -874,15 +875,11 @@ def is_finite(value: float) -> bool:
 
 def read_npz(path: str) -> Rows:
     try:
-        with zipfile.ZipFile(io.BytesIO(read_bytes(path, follow=True))) as archive:
-            if any(member.file_size > ARRAY_LIMIT for member in archive.infolist()):
-                refuse("an array is larger than 2^32 bytes")
-            names = archive.namelist()
-            for name in ("inputs", "labels"):
-                if names.count(f"{name}.npy") > 1 or name in names:
-                    refuse(f"there are two members {name}")
-            shape, values = read_npy(archive.read("inputs.npy"), "inputs")
-            labels_shape, labels = read_npy(archive.read("labels.npy"), "labels")
+        content = read_bytes(path, follow=True)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            check_archive(archive, content)
+            shape, values = read_npy(unpacked(archive, "inputs", content), "inputs")
+            labels_shape, labels = read_npy(unpacked(archive, "labels", content), "labels")
     except KeyError:
         refuse(f"{show(path)} does not hold inputs and labels")
     except Refusal as reason:
@@ -902,6 +899,61 @@ def read_npz(path: str) -> Rows:
         for i in range(shape[0])
     ]
     return "number" if len(shape) == 2 else "vector", dimension, every, rows
+
+
+def check_archive(archive: zipfile.ZipFile, content: bytes) -> None:
+    """No name may stand twice, and every byte must belong to a member or to the directory."""
+    names = archive.namelist()
+    if len(set(names)) < len(names) or {"inputs", "labels"} & set(names):
+        refuse("two members have one name")
+    end = 0
+    for member in sorted(archive.infolist(), key=lambda one: one.header_offset):
+        if member.header_offset != end:
+            refuse(f"byte {end} belongs to no member")
+        end = begin_of(member, content) + member.compress_size
+        if member.flag_bits & 8:  # CRC-32 and sizes once more, of 4 or 8 bytes, perhaps marked
+            end += 4 if content[end : end + 4] == b"PK\7\x08" else 0
+            if content[end : end + 4] != member.CRC.to_bytes(4, "little"):
+                refuse(f"byte {end} belongs to no member")
+            sizes = member.compress_size, member.file_size
+            forms = [
+                x for x in ("<QQ", "<LL") if content.startswith(struct.pack(x, *sizes), end + 4)
+            ]
+            end += 4 + struct.calcsize(forms[0])
+    for _ in names:
+        if content[end : end + 4] != b"PK\1\2":
+            refuse(f"byte {end} belongs to no member and not to the directory")
+        end += 46 + sum(struct.unpack_from("<3H", content, end + 28))
+    end += 76 if content[end : end + 4] == b"PK\6\6" else 0  # two records of large archives
+    if end + 22 != len(content):
+        refuse(f"byte {end} belongs to no member and not to the directory")
+
+
+def begin_of(member: zipfile.ZipInfo, content: bytes) -> int:
+    """Where what a member holds begins."""
+    lengths = struct.unpack_from("<2H", content, member.header_offset + 26)
+    return member.header_offset + 30 + sum(lengths)
+
+
+def unpacked(archive: zipfile.ZipFile, name: str, content: bytes) -> bytes:
+    """What a member holds: as it is, or one deflate stream without anything behind it."""
+    member = archive.getinfo(f"{name}.npy")
+    if member.file_size > ARRAY_LIMIT:
+        refuse("an array is larger than 2^32 bytes")
+    begin = begin_of(member, content)
+    packed = content[begin : begin + member.compress_size]
+    if member.compress_type == zipfile.ZIP_DEFLATED:
+        stream = zlib.decompressobj(-15)
+        found = stream.decompress(packed, member.file_size + 1)
+        if not stream.eof or stream.unused_data:
+            refuse(f"{name} is not one deflate stream")
+    elif member.compress_type == zipfile.ZIP_STORED:
+        found = packed
+    else:
+        refuse(f"{name} is neither stored nor deflated")
+    if found != archive.read(member):
+        refuse(f"{name} is longer than the directory says")
+    return found
 
 
 def read_npy(content: bytes, name: str) -> tuple[tuple[int, ...], list[int | float]]:

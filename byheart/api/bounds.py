@@ -143,7 +143,9 @@ def bounds(
     sized = architecture in ARCHITECTURES or (architecture is None and (given or data is None))
     if length is not None and sized and "length" not in given:
         given["length"] = length
-        if isinstance(data, str | Path) and "length" not in applicable(data, options):
+        if isinstance(data, str | Path) and "length" not in applicable(
+            data, options, options.get("format")
+        ):
             del options["length"]
     facts, rows = None, []
     if data is not None:

@@ -145,7 +145,7 @@ def check(
         how = dict(loading or {})
         if "model" in given and how.get("unit", "word") == "word" and not how.get("tokenizer"):
             split = {k: v for k, v in stored(given["model"]).items() if k in ("unit", "tokenizer")}
-            how |= applicable(data, split)
+            how |= applicable(data, split, how.get("format"))
         dataset = load(data, **how)
         options = {k: str(v) if isinstance(v, Path) else v for k, v in dataset.loading.items()}
         given["data"], reading = dataset, Reading(str(data), len(dataset), options)

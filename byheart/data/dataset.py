@@ -38,7 +38,8 @@ class Dataset:
     notes     what the loader has to say about the file: sentences without a full stop.
     loading   the options that turned a file into this dataset.
     left_out  what an option left out of the file or cut, by the option's name: predictions beyond
-              the length, rows whose input was cut to it, rows with an empty cell, separators.
+              the length, rows whose input was cut to it, rows with an empty cell, separators, and
+              the row that became the names of columns which an option chose.
     unused    columns of a table, arrays of an .npz file or files of a folder that were not read.
     tokenizer  the content of the tokenizer.json that split the text into tokens, if one did.
     texts     what that tokenizer split, as it was read: the documents, or the input of every row,
@@ -74,6 +75,11 @@ class Dataset:
     tokenizer: str | None = None
     texts: tuple[str, ...] | None = field(default=None, repr=False)
     beginnings: tuple[str, ...] | tuple[int, ...] | None = None
+
+    @property
+    def cut(self) -> bool:
+        """Whether it is only a part of its file; a row that became names is in the options."""
+        return bool(self.left_out.keys() - {"header"})
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence]) -> "Dataset":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ByheartError, OptionError
+from ..machine.memory import bounded
 from .dataset import Dataset
 from .documents import Documents
 from .readers import arrow, corpus, jsonl, npz, objects, table
@@ -139,6 +140,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 from_rows, write_jsonl = Dataset.from_rows, jsonl.write
 
 
+@bounded()
 def load(
     data: Any,
     *,
@@ -268,7 +270,7 @@ def unlike(data: object, loading: Mapping[str, object]) -> Iterator[tuple[str, s
     kind = kind_of(data, loading.get("format"))  # type: ignore[arg-type]
     if kind != by_name in READERS:
         yield "format", by_name[1:]
-    if delimiter is not None and kind in (".csv", ".tsv") and str(data) != STANDARD_INPUT:
+    if delimiter is not None and kind in (".csv", ".tsv"):
         with opened(Path(str(data)), kind) as raw:
             found = table.detected(raw, loading)
         if found != delimiter:
@@ -290,6 +292,9 @@ def extent(data: object, loading: Mapping[str, object]) -> dict[str, dict[str, i
         sum((os.stat if os.path.isfile(x) else os.lstat)(x).st_size for x in map(path.joinpath, y))
         for y in (chosen, others)
     )
+    if kind == ".npz" and path.suffix.lower() not in COMPRESSED:
+        more = npz.unread(path, loading)
+        size -= more
     return {
         "files": {"read": len(chosen), "of": len(chosen) + len(others)},
         "bytes": {"read": size, "of": size + more},
@@ -302,6 +307,7 @@ def read(data: Any, **options: Any) -> Dataset | Documents:
     return load_documents(data, **options) if corpus else load(data, **options)
 
 
+@bounded()
 def load_documents(path: str | Path, **options: object) -> Documents:
     """The documents of a corpus, as they are stored; the options are those of `load`."""
     defaults = {option.name: option.default for option in LOADING}
@@ -310,16 +316,20 @@ def load_documents(path: str | Path, **options: object) -> Documents:
     return _read(path, defaults | options, CORPORA)
 
 
-def applicable(path: Any, options: Mapping[str, object]) -> dict[str, object]:
+def applicable(
+    path: Any, options: Mapping[str, object], given: str | None = None
+) -> dict[str, object]:
     """Those of some stored options that mean something for this file, or for these objects.
 
     A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
     tokens of another file. A name that says what is in the file is believed. Options that were
     stored before there were `numeric`, `between` and `empty` get those that say what was done then.
     Pairs have no columns to choose, and only a mapping has records inside.
+
+    given  what the file holds, if the user says it
     """
-    kind = kind_of(path)
-    if holds_tokens(path):
+    kind = kind_of(path, given)
+    if holds_tokens(path, given):
         if "numeric" not in options or "input" in options:
             return {}
         options = {x: y for x, y in options.items() if x not in ("unit", "tokenizer")}
@@ -331,7 +341,7 @@ def applicable(path: Any, options: Mapping[str, object]) -> dict[str, object]:
         options = {
             x: y for x, y in options.items() if x not in named and (x != "records" or inside)
         }
-    if kind not in READERS or kind == ".txt":
+    if given is None and (kind not in READERS or kind == ".txt"):
         kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
     kept = {
         name: value
@@ -343,12 +353,12 @@ def applicable(path: Any, options: Mapping[str, object]) -> dict[str, object]:
     return kept
 
 
-def holds_tokens(path: Any) -> bool:
+def holds_tokens(path: Any, format: str | None = None) -> bool:
     """Whether a file holds tokens and labels, as the checker reads them and byheart writes them.
 
     So does one that cannot be read: whoever reads it says why. Objects can hold them as well.
     """
-    kind = kind_of(path)
+    kind = kind_of(path, format)
     if kind == OBJECTS:
         return objects.holds_tokens(path)
     if kind != ".jsonl":

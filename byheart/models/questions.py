@@ -13,6 +13,7 @@ from ..claims.model import ModelData
 from ..data.columns import cell_tokens, joined, keeps_numbers
 from ..data.readers import text
 from ..data.readers.jsonl import decoder
+from ..data.readers.raw import opened as opened_file
 from ..data.readers.tokenizers import Tokenizer, opened
 from ..data.records import plain
 from ..data.values import Fault
@@ -149,7 +150,8 @@ def _short(value: object) -> str:
 def lines_of(path: str | Path, encoding: str = "utf-8") -> list[tuple[str, str]]:
     """The lines of a file that are not blank, each after its place."""
     try:
-        lines = Path(path).read_text(encoding).split("\n")
+        with opened_file(Path(path), ".jsonl") as raw:
+            lines, path = raw.file.read().decode(encoding).split("\n"), raw.name
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError:

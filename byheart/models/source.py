@@ -47,7 +47,7 @@ def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None
     given = dict(given or {})
     data = list(data) if isinstance(data, Iterator) else data
     name = str(data) if isinstance(data, str | Path) else NAME
-    options = applicable(data, stored(model)) | given
+    options = applicable(data, stored(model), given.get("format")) | given
     if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
         options.pop("tokenizer" if "unit" in given else "unit")
     path = "tokenizer" in options and not is_trained(options["tokenizer"])
@@ -123,6 +123,11 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
     if "empty" in left_out and "empty" not in given:
         what = unread("empty", "row")
         sentences.append(f"{what}: the model leaves out those with an empty cell (`empty=...`)")
+    if "header" in left_out and not given.keys() & {"header", "input", "label", "count"}:
+        sentences.append(
+            "the first row of the data was not read: the model takes it for the names of columns "
+            "(`header=...`)"
+        )
     if "records" in used and "records" not in given:
         sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
     if "count" in used and "count" not in given:

@@ -35,7 +35,7 @@ def source(
     spell  tokens to the text that they make up
     split  a text to its tokens
     """
-    if dataset.left_out or len(dataset.loading.get("input") or ("",)) > 1:  # type: ignore[arg-type]
+    if dataset.cut or len(dataset.loading.get("input") or ("",)) > 1:  # type: ignore[arg-type]
         raise ByheartError(f"the data is a part of its file, or has several columns; {AGAIN}.")
     corpus = is_corpus(dataset)
     if corpus:
@@ -84,7 +84,7 @@ def trained_again(dataset: Dataset, vocabulary: Vocabulary, tokenizer: str) -> D
 
 def holds_text(dataset: Dataset) -> bool:
     """Whether joining the tokens of every sequence gives its text, as it was read."""
-    whole = not dataset.left_out and "length" not in dataset.loading
+    whole = not dataset.cut and "length" not in dataset.loading
     return (
         dataset.loading.get("unit") in JOINED
         and whole

@@ -239,7 +239,7 @@ def test_a_path_is_read_as_on_the_command_line(tmp_path):
     path = tmp_path / "capitals.csv"
     path.write_text("prompt,answer\n" + "".join(f"{x},{y}\n" for x, y in PAIRS))
     chosen = compile(load(path, **NAMED))
-    assert verify(chosen, path).holds and verify(chosen, str(path)).holds
+    assert verify(chosen, path, **NAMED).holds and verify(chosen, str(path), header="first").holds
     with pytest.raises(TypeError, match="unexpected keyword argument 'sampel'"):
         verify(chosen, path, sampel=3)
 

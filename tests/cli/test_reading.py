@@ -2,11 +2,14 @@
 
 import io
 import json
+import shlex
+import shutil
 import sys
 from types import SimpleNamespace
 
 import pytest
 
+import byheart
 from byheart.cli import main
 
 IRIS = "length;width;species\n5.1;3.5;setosa\n4.9;3.0;setosa\n3.5;5.1;versicolor\n"
@@ -43,7 +46,7 @@ def test_a_numeric_table_is_not_digits(run):
     assert run("compile", path, "-o", "iris.folder", *how)[0] == 0
     assert run("recall", "iris.folder", "[5.10, 3.5]")[:2] == (0, "setosa\n")
     assert run("recall", "iris.folder", "[3.5, 5.1]")[:2] == (0, "versicolor\n")
-    assert run("verify", "iris.folder", path, "--checker")[0] == 0
+    assert run("verify", "iris.folder", path, *how, "--checker")[0] == 0
 
 
 def test_lines_of_prompts_compile_verify_and_answer(run):
@@ -72,10 +75,13 @@ def test_premise_and_hypothesis_of_a_text_file_stay_apart(run):
     assert run("compile", path, "-o", "pairs.folder", "--format", "tsv", *how)[0] == 0
     assert run("recall", "pairs.folder", "x | y z")[1] == "2\n"
     assert run("recall", "pairs.folder", "x y | z")[1] == "1\n"
-    assert run("verify", "pairs.folder", path)[0] == 1  # a text, unless the user says otherwise
-    assert run("verify", "pairs.folder", path, "--format", "tsv")[0] == 0
+    tsv = (path, *how[:6], "--format", "tsv")
+    assert (
+        run("verify", "pairs.folder", *tsv[:-2])[0] == 1
+    )  # a text, unless the user says otherwise
+    assert run("verify", "pairs.folder", *tsv)[0] == 0
     assert run("compile", path, "-o", "cut.folder", "--format", "tsv", *how, "--length", 3)[0] == 0
-    code, output, _ = run("verify", "cut.folder", path)
+    code, output, _ = run("verify", "cut.folder", *tsv)
     assert code == 1 and "2 of 2 rows of the data were not read in full" in " ".join(output.split())
 
 
@@ -124,6 +130,82 @@ def test_standard_input(run):
     assert (
         json.loads(run("stats", "-", "--format", "txt", "--json", stdin=text)[1])["contexts"] == 2
     )
+
+
+PIPED = {  # a file and the options of compile, some of which verify must have again
+    "book.txt": ("A fox ran.\n\nTwo cats sat.\n", ("--unit", "char"), ()),
+    "lines.txt": ("A fox\nTwo cats sat.\n", ("--documents", "line", "--tokenizer", "bpe:300"), ()),
+    "facts.jsonl": ("\n".join(map(json.dumps, PROMPTS)), NAMED, ()),
+    "gpt2.jsonl": ("\n".join(map(json.dumps, PROMPTS)), (*NAMED, "--method", "gpt2"), ()),
+    "iris.csv": (IRIS, how := ("--input", "length", "--input", "width", "--label", "species"), how),
+    "iris.tsv": (IRIS.replace(";", "\t"), (*how, "--numeric", "tokens"), how),
+    "tokens.jsonl": ('{"input": ["a", "b c"], "label": 1}\n', (), ()),
+    "nested.json": (json.dumps({"a": {"b": PROMPTS}}), (*NAMED, "--records", "a.b"), ()),
+}
+
+
+@pytest.mark.parametrize("name", PIPED)
+def test_standard_input_is_read_as_a_file_is(run, name):
+    """With the options of the folder, as far as nothing of it is lost."""
+    content, options, again = PIPED[name]
+    path, form = file(name, content), name.rpartition(".")[2]
+    assert run("compile", path, "-o", "m", *options)[0] == 0
+    again = (*again, "--records", "a.b") if "--records" in options else again
+    for given in dict.fromkeys([(), again]):
+        for apart in ((), ("--checker",)):
+            answers = []
+            for data in ((path,), ("-", "--format", form)):
+                code, output, _ = run(
+                    "verify", "m", *data, *given, *apart, "--json", stdin=content.encode()
+                )
+                answer = json.loads(output)
+                kept = ("verified", "holds", "failures", "reading_notes", "checker", "about")
+                answers.append((code, {x: answer.get(x) for x in kept}, answer["reading"]))
+            assert answers[1][:2] == answers[0][:2]
+            assert answers[1][2] == answers[0][2] | {"format": form}
+            assert given != again or code == 0
+            if code:
+                command = shlex.split(answer["verify"].removeprefix("byheart "))
+                assert f"--format {form}" in " ".join(command[3:]) and not given
+                assert run(*command, stdin=content.encode())[0] == 0
+
+
+def test_tokens_that_a_folder_holds_come_through_a_pipe(run):
+    """Its data.jsonl needs none of the options that made tokens of another file."""
+    assert (
+        run("compile", file("b.txt", "a b c"), "-o", "m", "--unit", "char", "--write-data")[0] == 0
+    )
+    with open("m/data.jsonl", "rb") as data:
+        tokens = data.read()
+    assert run("verify", "m", "-", "--format", "jsonl", stdin=tokens)[0] == 0
+    code, _, errors = run("verify", "m", "-", stdin=tokens)
+    assert code == 2 and "standard input: --format must say what it holds" in errors
+
+
+def test_questions_and_items_come_through_a_pipe(run):
+    path = file("facts.jsonl", "\n".join(map(json.dumps, PROMPTS)))
+    assert run("compile", path, "-o", "m", *NAMED, "--editable")[0] == 0
+    asked = b'{"input": ["The", " capital", " of", " Peru", " is"]}\n'
+    assert run("recall", "m", "--file", "-", stdin=asked)[1] == "Lima\n"
+    code, _, errors = run("recall", "m", "--file", "-", stdin=b"{}")
+    assert (code, errors[:43]) == (2, 'byheart: standard input, line 1: no key "in')
+    assert run("forget", "m", path, "--items", "-", "-o", "less", stdin=asked)[0] == 0
+    edited = b'{"edit": "change", "input": "The capital of Peru is", "label": "Paris"}\n'
+    assert run("edit", "m", path, "--edits", "-", "-o", "other", stdin=edited)[0] == 0
+    assert run("recall", "other", "The capital of Peru is")[1] == "Paris\n"
+
+
+def test_standard_input_is_read_once_for_all_who_ask(monkeypatch):
+    """Whether it is text is found out by reading it, and then it is read again."""
+    pairs = "\n".join(map(json.dumps, PROMPTS)).encode()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(pairs)))
+    for _ in range(2):
+        assert len(byheart.load("-", format="jsonl", input="prompt", label="completion")) == 2
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(pairs)))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=100))
+    for _ in range(2):  # a part of it is not all of it
+        with pytest.raises(byheart.ByheartError, match="holds more than the 90 bytes"):
+            byheart.load("-", format="jsonl", input="prompt", label="completion")
 
 
 def test_the_first_rows_are_shown_as_they_are_understood(run):

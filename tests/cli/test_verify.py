@@ -1,6 +1,7 @@
 """verify speaks about the file that the user names, and about nothing else."""
 
 import json
+import zipfile
 from dataclasses import replace
 from itertools import permutations
 
@@ -127,7 +128,7 @@ def test_columns_that_only_the_folder_chose_are_not_accepted(made, asked):
     folder, path = made("t.csv", TABLE, *options)
     code, answer = asked(folder, path)
     assert (code, answer["verified"]["evidence"]) == (1, None)
-    assert answer["failures"] == [
+    assert answer["failures"][1:] == [
         "the model has the columns 'text' and 'dummy', and the data has others: 'label' "
         "(--input, --label)"
     ]
@@ -137,9 +138,38 @@ def test_columns_that_only_the_folder_chose_are_not_accepted(made, asked):
 
 
 def test_columns_that_are_all_there_is_need_no_repeating(made, asked):
-    table = "".join(line.rpartition(",")[0] + "\n" for line in TABLE.splitlines())
-    folder, path = made("t.csv", table, "--input", "text", "--label", "label")
+    rows = [line.split(",")[:2] for line in TABLE.splitlines()[1:]]
+    table = "".join(json.dumps({"text": x, "answer": y}) + "\n" for x, y in rows)
+    folder, path = made("t.jsonl", table, "--input", "text", "--label", "answer")
     assert asked(folder, path)[0] == 0
+
+
+@pytest.mark.parametrize(("ending", "mark"), [("csv", ","), ("csv", ";"), ("tsv", "\t")])
+def test_a_row_that_the_folder_takes_for_names_must_be_accepted(made, asked, run, ending, mark):
+    """The user's file has no names, and the first fact is lost."""
+    table = "".join(line.rpartition(",")[0] + "\n" for line in TABLE.splitlines()[1:])
+    table = table.replace(",", mark)
+    named = ("--input", "the red fox", "--label", "run")
+    folder, path = made(f"t.{ending}", table, *named)
+    for apart in (), ("--checker",), ("--sample", "1", "--accept", "sampled"):
+        code, answer = asked(folder, path, *apart)
+        assert (code, answer["holds"], answer["verified"]["evidence"]) == (1, False, None)
+        assert answer["failures"][0] == (
+            "the first row of the data was not read: the model takes it for the names of columns "
+            "(--header)"
+        )
+    for given in (named, ("--header", "first")):
+        assert asked(folder, path, *given)[0] == 0
+    assert "--input 'the red fox' --label run" in answer["verify"]
+    assert not byheart.verify(folder, path).holds
+    assert byheart.verify(folder, path, header="first").holds
+    columns = ("--header", "none", "--input", "1", "--label", "2")
+    assert asked(folder, path, *columns)[1]["verified"]["evidence"] == "refuted"
+    folder, path = made(f"t.{ending}", table, *columns, "--force")
+    assert asked(folder, path)[0] == 0  # nothing is left out
+    folder, path = made(f"u.{ending}", f"input{mark}label\na b{mark}c\n", "--force")
+    assert asked(folder, path)[0] == 0  # names in the words of every reader
+    assert byheart.load(path).left_out == {}
 
 
 def test_a_separator_that_hides_tokens_must_be_repeated(made, asked):
@@ -312,7 +342,7 @@ def test_a_dataset_is_judged_as_it_is_loaded(tmp_path):
 def test_what_a_table_leaves_out(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     data = byheart.load(tmp_path / "t.csv", input="text", label="label", length=2)
-    assert (data.left_out, data.unused) == ({"length": 3}, ("dummy",))
+    assert (data.left_out, data.unused) == ({"length": 3, "header": 1}, ("dummy",))
 
 
 EXTRA = (
@@ -449,6 +479,10 @@ def test_arrays_that_were_not_read_must_be_accepted(run, asked, tmp_path):
         "the model has the arrays 'inputs' and 'labels', and the data has others: 'weights', "
         "'truth' (--input, --label)"
     ]
+    with zipfile.ZipFile(path) as archive:
+        more = sum(archive.getinfo(f"{x}.npy").compress_size for x in ("weights", "truth"))
+    size = path.stat().st_size
+    assert answer["covered"]["bytes"] == {"read": size - more, "of": size}
     names = ("--input", "inputs", "--label", "labels")
     assert answer["verify"].endswith(" ".join(names))
     assert asked(folder, path, *names)[0] == 0

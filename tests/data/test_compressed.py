@@ -6,12 +6,15 @@ import io
 import lzma
 import shutil
 import sys
+import zipfile
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from byheart import ByheartError, compile, load, verify
-from byheart.data.readers import raw
+from byheart.data.readers import npz, raw
+from byheart.machine import memory
 
 GOOD = b'{"input": ["a", "b"], "label": "x"}\n{"input": ["b", "c"], "label": "y"}\n'
 WRONG = b'{"input": ["c", "c"], "label": "WRONG"}\n'
@@ -108,6 +111,53 @@ def test_the_temporary_folder_is_never_filled(tmp_path, monkeypatch, name):
     path = name if name == "-" else tmp_path / name
     with pytest.raises(ByheartError, match="holds more than the 9,000 bytes that temporary files"):
         load(path, format="txt")
+
+
+def deflated(path, size, shape=None):
+    """An archive whose inputs are that many zeros, and what its header says of them."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "|u1", "fortran_order": False, "shape": shape or (size, 1)}
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("inputs.npy", "w", force_zip64=True) as member:
+            member.write(header.getvalue())
+            for start in range(0, size, 1 << 20):
+                member.write(bytes(min(1 << 20, size - start)))
+        labels = io.BytesIO()
+        np.lib.format.write_array(labels, np.zeros(3, np.int8))
+        archive.writestr("labels.npy", labels.getvalue())
+    return path
+
+
+def test_an_archive_that_unpacks_to_very_much_is_refused_before(tmp_path, monkeypatch):
+    path = deflated(tmp_path / "bomb.npz", 1 << 22)
+    monkeypatch.setattr(raw, "ALWAYS", 1 << 20)
+    monkeypatch.setattr(raw, "RATIO", 100)
+    monkeypatch.setattr(npz, "_array", None)  # nothing is unpacked
+    with pytest.raises(ByheartError, match="unpacks to more than 1,048,576 bytes, over .* times"):
+        load(path)
+
+
+def test_an_archive_that_the_memory_does_not_hold_is_refused_before(tmp_path, monkeypatch):
+    path = deflated(tmp_path / "bomb.npz", 1 << 22)
+    monkeypatch.setattr(memory, "available", lambda: 34 << 22)
+    with pytest.raises(ByheartError, match="has the shape"):  # it fits, and is looked at
+        load(path)
+    monkeypatch.setattr(memory, "available", lambda: 33 << 22)
+    monkeypatch.setattr(npz, "_array", None)
+    with pytest.raises(ByheartError, match="its content needs .* bytes of memory"):
+        load(path)
+
+
+@pytest.mark.parametrize("shape", [(1 << 50, 1), (1 << 20, 1 << 20), (-2, -5), (0, 1 << 62)])
+def test_a_shape_that_the_archive_does_not_hold_is_refused_before(tmp_path, monkeypatch, shape):
+    path = deflated(tmp_path / "shape.npz", 10, shape)
+    monkeypatch.setattr(npz, "_array", None)
+    with pytest.raises(
+        ByheartError, match='cannot be read \\("inputs" is not as long as its shape'
+    ):
+        load(path)
 
 
 class recording(io.BytesIO):  # noqa: N801

@@ -168,9 +168,14 @@ ARRAYS = {  # the members of an archive: whether it is data
         False,
     ),
     "without ending": ([("inputs", npy(IDS)), ("labels", npy(ONE))], False),
-    "others": (
+    "others": ([("inputs.npy", npy(IDS)), ("labels.npy", npy(ONE)), ("x", b"1")], True),
+    "others twice": (
         [("inputs.npy", npy(IDS)), ("labels.npy", npy(ONE)), ("x", b""), ("x", b"")],
-        True,
+        False,
+    ),
+    "version 4": (
+        [("inputs.npy", npy(IDS).replace(b"Y\1", b"Y\4")), ("labels.npy", npy(ONE))],
+        False,
     ),
     "bytes behind": ([("inputs.npy", npy(IDS) + b"x"), ("labels.npy", npy(ONE))], False),
     "bytes missing": ([("inputs.npy", npy(IDS)[:-1]), ("labels.npy", npy(ONE))], False),
@@ -195,6 +200,109 @@ def test_archives(checker, tmp_path, name):
         for member, content in members:
             archive.writestr(member, content)
     assert (same(checker, path) is not None) == accepted
+
+
+def packed(tmp_path, **how):
+    """An archive of one sequence, and of one more array."""
+    path = tmp_path / "d.npz"
+    with zipfile.ZipFile(path, "w", **how) as archive:
+        for name, content in (("inputs", npy(IDS)), ("labels", npy(ONE)), ("more", npy(IDS))):
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+def streamed(tmp_path):
+    """The same, written to what cannot seek: its sizes stand behind each member."""
+
+    class Pipe(io.BytesIO):
+        def seekable(self):
+            return False
+
+        def seek(self, *where):
+            raise OSError("a pipe")
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("inputs.npy", npy(IDS))
+        archive.writestr("labels.npy", npy(ONE))
+    (tmp_path / "d.npz").write_bytes(pipe.getvalue())
+    return tmp_path / "d.npz"
+
+
+def shifted(content, more, at, places):
+    """The archive with bytes put in at a place, and its directory made to fit."""
+    content = bytearray(content[:at] + more + content[at:])
+    for place in places:
+        place += len(more) if place >= at else 0
+        number = int.from_bytes(content[place : place + 4], "little") + len(more)
+        content[place : place + 4] = number.to_bytes(4, "little")
+    return bytes(content)
+
+
+UNSEEN = {
+    "before": lambda data: ROWS + data,
+    "before, and the directory knows": lambda data: shifted(data, ROWS, 0, offsets_of(data)),
+    "between": lambda data: shifted(data, ROWS, data.index(b"PK\3\4", 1), offsets_of(data)[1:]),
+    "before the directory": lambda data: shifted(
+        data, ROWS, data.index(b"PK\1\2"), offsets_of(data)[-1:]
+    ),
+    "behind": lambda data: data + ROWS,
+    "as a comment": lambda data: data[:-2] + len(ROWS).to_bytes(2, "little") + ROWS,
+}  # fmt: skip
+ROWS = npy(np.array([[9, 9]])) * 2
+
+
+def offsets_of(data):
+    """Where the directory says where members and it itself begin."""
+    places, place = [], data.index(b"PK\1\2")
+    while (place := data.find(b"PK\1\2", place)) >= 0:
+        places.append(place + 42)
+        place += 46
+    return [*places, len(data) - 6]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("where", UNSEEN)
+def test_no_byte_of_an_archive_is_passed_over(checker, tmp_path, where, method):
+    path = packed(tmp_path, compression=method)
+    assert same(checker, path) is not None
+    path.write_bytes(UNSEEN[where](path.read_bytes()))
+    with zipfile.ZipFile(path) as archive:  # and yet Python reads it as if nothing were there
+        assert len(archive.read("inputs.npy")) == len(npy(IDS))
+    assert same(checker, path) is None
+    with pytest.raises(ByheartError, match="[0-9] bytes belong to none of its arrays"):
+        load(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_archives_are_packed_as_numpy_does(checker, tmp_path, method):
+    assert same(checker, packed(tmp_path, compression=method)) is None
+
+
+def test_archives_that_were_written_to_a_pipe(checker, tmp_path):
+    path = streamed(tmp_path)
+    assert same(checker, path) is not None
+    content = path.read_bytes()
+    place = content.index(b"PK\7\x08")
+    path.write_bytes(content[: place + 5] + bytes([content[place + 5] ^ 1]) + content[place + 6 :])
+    assert same(checker, path) is None
+
+
+def test_what_follows_the_stream_of_a_member_is_seen(checker, tmp_path):
+    """Behind the last block of deflate, inside the member: Python's reader stops before it."""
+    path = packed(tmp_path, compression=zipfile.ZIP_DEFLATED)
+    data = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        size = archive.getinfo("inputs.npy").compress_size
+    sizes = [18, data.index(b"PK\1\2") + 20]  # of the first member, here and in the directory
+    begin = data.index(b"PK\3\4", 1)
+    path.write_bytes(shifted(data, ROWS, begin, [*sizes, *offsets_of(data)[1:]]))
+    with zipfile.ZipFile(path) as archive:
+        assert archive.getinfo("inputs.npy").compress_size == size + len(ROWS)
+        assert len(archive.read("inputs.npy")) == len(npy(IDS))
+    assert same(checker, path) is None
+    with pytest.raises(ByheartError, match="inputs.npy is damaged"):
+        load(path)
 
 
 def test_large_integers_are_the_doubles_that_they_are(tmp_path):

@@ -1,31 +1,40 @@
 """NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one per token.
 
-Other names of these two arrays are options; further arrays are not read.
+Other names of these two arrays are options; further arrays are not read, and named. An archive with
+bytes that belong to no member, or that no reader of archives would see, is refused.
 
 Large arrays that numpy.savez wrote, which does not compress, are mapped into memory and read block
-by block; a checksum of the archive is verified either way.
+by block; the checksums of the archive are verified either way. What it says of its sizes is held
+against its own size and the memory before anything is unpacked.
 """
 
+import io
 import math
 import struct
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ...machine.files import replacing
+from ...machine.memory import require
 from ..columns import NUMERIC
 from ..dataset import Dataset, rectangular
 from ..values import Fault, finite
-from .raw import Raw, reason
+from .raw import Raw, reason, refuse_bomb
 
 MAPPED = 1 << 24  # bytes from which on an array is mapped
 CHUNK = 1 << 22
+HEADER = 1 << 14  # bytes that hold the header of an array, of which NumPy reads 10,000 at most
+PER_TOKEN, PER_ROW = 8, 24  # bytes of memory that making a dataset takes at least
 INPUTS, LABELS = "inputs", "labels"  # the arrays that are read unless others are named
 
 
@@ -43,9 +52,15 @@ def read(
         )
     try:
         with zipfile.ZipFile(raw.file) as archive:
-            inputs, labels = (_array(archive, name, raw) for name in chosen)
+            _refuse_unseen(archive, raw)
+            stored = [_stored(archive, name, raw) for name in chosen]
+            size = sum(x.member.file_size for x in stored)
+            refuse_bomb(path, size, sum(x.member.compress_size for x in stored))
+            rows, tokens = math.prod(stored[0].shape[:1]), math.prod(stored[0].shape[:2])
+            require(size + PER_TOKEN * tokens + PER_ROW * rows, path, "its content")
+            inputs, labels = (_array(x, raw.file) for x in stored)
             members = [name.removesuffix(".npy") for name in archive.namelist()]
-    except ByheartError:
+    except (ByheartError, MemoryError):
         raise
     except Exception as error:  # whatever a damaged archive leads to
         raise ByheartError(
@@ -93,8 +108,71 @@ def read(
     return replace(data, unused=unused, loading=loading)
 
 
-def _array(archive: zipfile.ZipFile, name: str, raw: Raw) -> NDArray:
-    """One member of the archive; a name that stands twice means two things to two readers."""
+def unread(path: Path, loading: Mapping[str, object]) -> int:
+    """How many bytes of an archive that was read with these options are other members."""
+    chosen = (*loading.get("input", (INPUTS,)), loading.get("label", LABELS))  # type: ignore[misc]
+    with zipfile.ZipFile(path) as archive:
+        others = (x for x in archive.infolist() if x.filename not in {f"{y}.npy" for y in chosen})
+        return sum(member.compress_size for member in others)
+
+
+class Stored(NamedTuple):
+    """An array in an archive, as it is described there; its member begins with a header."""
+
+    member: zipfile.ZipInfo
+    begin: int  # of the member's content in the file
+    header: int  # bytes
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype
+
+
+def _refuse_unseen(archive: zipfile.ZipFile, raw: Raw) -> None:
+    """ByheartError if a name stands twice, or bytes of the file belong to no member.
+
+    Members stand one after another, then their directory, then the end of the archive.
+    """
+    twice = [name for name, often in Counter(archive.namelist()).items() if often > 1]
+    if twice:
+        raise _two(twice[0].removesuffix(".npy"), raw)
+    file, reached, unseen = raw.file, 0, 0
+    for member in sorted(archive.infolist(), key=lambda member: member.header_offset):
+        unseen += abs(member.header_offset - reached)
+        reached = _begin(member, file) + member.compress_size
+        if member.flag_bits & 8:  # its checksum and its sizes are repeated behind it
+            file.seek(reached)
+            behind, sizes = file.read(24), (member.compress_size, member.file_size)
+            for mark, width in product((b"PK\7\x08", b""), (8, 4)):
+                numbers = (x.to_bytes(8, "little")[:width] for x in sizes)
+                again = b"".join([mark, struct.pack("<L", member.CRC), *numbers])
+                if behind.startswith(again):
+                    reached += len(again)
+                    break
+    file.seek(archive.start_dir)
+    end, place = file.read(), 0
+    while end.startswith(b"PK\1\2", place):
+        place += 46 + sum(struct.unpack_from("<3H", end, place + 28))
+    place += 76 if end.startswith(b"PK\6\6", place) else 0  # of a very large archive
+    unseen += abs(archive.start_dir - reached) + abs(len(end) - place - 22)
+    if unseen:
+        raise ByheartError(
+            f"{raw.name}: {unseen:,} bytes belong to none of its arrays; write it with numpy.savez."
+        )
+
+
+def _two(name: str, raw: Raw) -> ByheartError:
+    """The refusal of a name that means two things to two readers."""
+    return ByheartError(f'{raw.name} has two members "{name}"; write it with numpy.savez.')
+
+
+def _begin(member: zipfile.ZipInfo, file: BinaryIO) -> int:
+    """Where the content of a member begins: after 30 bytes, its name and further fields."""
+    file.seek(member.header_offset + 26)
+    return member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
+
+
+def _stored(archive: zipfile.ZipFile, name: str, raw: Raw) -> Stored:
+    """How one member of the archive is stored."""
     names, path = archive.namelist(), raw.name
     if f"{name}.npy" not in names:
         arrays = [other.removesuffix(".npy") for other in names]
@@ -102,38 +180,49 @@ def _array(archive: zipfile.ZipFile, name: str, raw: Raw) -> NDArray:
             f'{path} has no array "{name}"; it has {arrays}, and `input=...` and `label=...` say '
             "which of them to read."
         )
-    if names.count(f"{name}.npy") > 1 or name in names:
-        raise ByheartError(f'{path} has two members "{name}"; write it with numpy.savez.')
+    if name in names:
+        raise _two(name, raw)
     member = archive.getinfo(f"{name}.npy")
-    if (mapped := _mapped(archive, member, raw.file)) is not None:
-        return mapped
-    with archive.open(member) as file:
-        array = np.lib.format.read_array(file, allow_pickle=False)
-        if file.read(1):
-            raise ByheartError(f'{path}: bytes follow the array "{name}"; write it again.')
-    return array
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f'"{name}" is compressed in a way that NumPy does not use')
+    with archive.open(member) as content:
+        start = io.BytesIO(content.read(HEADER))
+    version = np.lib.format.read_magic(start)
+    if version not in ((1, 0), (2, 0), (3, 0)):
+        raise ValueError(f'"{name}" is of another version of the format')
+    old = version == (1, 0)  # later ones may have longer headers
+    header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    shape, by_columns, dtype = header(start)
+    if dtype.hasobject:
+        raise ValueError("Object arrays are not read")
+    if min(shape, default=0) < 0 or (
+        math.prod(shape) * dtype.itemsize != member.file_size - start.tell()
+    ):
+        raise ValueError(f'"{name}" is not as long as its shape {shape} says')
+    return Stored(member, _begin(member, raw.file), start.tell(), shape, by_columns, dtype)
 
 
-def _mapped(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: BinaryIO) -> NDArray | None:
-    """A large array that is stored as it is, mapped into memory; None if it has to be read."""
-    if member.compress_type != zipfile.ZIP_STORED or member.file_size < MAPPED:
-        return None
-    with archive.open(member) as content:  # its checksum is verified at its end
-        if np.lib.format.read_magic(content) != (1, 0):
-            return None
-        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(content)
-        begin = content.tell()
-        if by_columns or dtype.hasobject:
-            return None
-        if math.prod(shape) * dtype.itemsize != member.file_size - begin:
-            return None
-        while content.read(CHUNK):
-            pass
-    # a member begins with 30 bytes, a name and extra fields, whose lengths are the last of them
-    file.seek(member.header_offset + 26)
-    name, extra = struct.unpack("<HH", file.read(4))
-    begin += member.header_offset + 30 + name + extra
-    return np.memmap(file, dtype, "r", begin, shape).view(np.ndarray)
+def _array(stored: Stored, file: BinaryIO) -> NDArray:
+    """The array, mapped into memory if it is large and stored as it is."""
+    member, begin, header, shape, by_columns, dtype = stored
+    size = member.file_size
+    whole = member.compress_size == size
+    content: Any
+    file.seek(begin)
+    if member.compress_type == zipfile.ZIP_DEFLATED:
+        stream = zlib.decompressobj(-zlib.MAX_WBITS)
+        content = stream.decompress(file.read(member.compress_size), size + 1)
+        whole = len(content) == size and stream.eof and not stream.unused_data
+    elif whole and size >= MAPPED and not by_columns:
+        content = np.memmap(file, np.uint8, "r", begin, (size,)).view(np.ndarray)
+    else:
+        content = file.read(size)
+    found = 0
+    for start in range(0, size, CHUNK):
+        found = zlib.crc32(content[start : start + CHUNK], found)
+    if not whole or found != member.CRC:
+        raise ValueError(f"{member.filename} is damaged")
+    return np.ndarray(shape, dtype, content, header, order="F" if by_columns else "C")
 
 
 def _signed(integers: NDArray) -> NDArray:

@@ -25,7 +25,7 @@ def read(given: Any, records: str | None, **how: Any) -> Dataset:
 
 def table(value: Any, name: str, records: str | None = None) -> Table:
     """The table that an object is, or that is found in it at the path `records`."""
-    value = _at(value, records, name)
+    value = at(value, records, name)
     if hasattr(value, "with_format"):  # a datasets.Dataset gives its cells as Python values
         value = value.with_format(None)
     columns = getattr(value, "column_names", getattr(value, "columns", None))
@@ -174,7 +174,7 @@ def _paths(value: Mapping, depth: int) -> Iterator[str]:
             yield from (f"{key}.{path}" for path in _paths(entry, depth - 1))
 
 
-def _at(value: Any, path: str | None, name: str) -> Any:
+def at(value: Any, path: str | None, name: str) -> Any:
     """What is found at a path of keys and numbers with dots between them; a key may hold dots."""
 
     def has(key: str) -> bool:

@@ -20,6 +20,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
+from weakref import WeakKeyDictionary
 
 from ...errors import ByheartError
 
@@ -117,26 +118,55 @@ def ending(path: Path) -> str:
 @contextmanager
 def opened(path: Path, kind: str) -> Iterator[Raw]:
     """The bytes of a file, of a compressed file, or of standard input (-)."""
-    compression, standard = path.suffix.lower(), str(path) == STANDARD_INPUT
-    if not standard and compression not in COMPRESSED:
+    compression = path.suffix.lower()
+    if str(path) == STANDARD_INPUT:
+        yield Raw("standard input", path, kind, _standard_input())
+        return
+    if compression not in COMPRESSED:
         with open(path, "rb") as file:
             yield Raw(str(path), path, kind, file)
         return
     with tempfile.TemporaryFile() as copy:
-        if standard:
-            _copy(iter(partial(sys.stdin.buffer.read, CHUNK), b""), copy, "standard input")
-        else:
-            try:
-                _copy(COMPRESSED[compression](path), copy, str(path), path.stat().st_size)
-            except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-                if getattr(error, "errno", None):  # of the system, not of the content
-                    raise
-                raise ByheartError(
-                    f"{path} cannot be decompressed ({error}); it is damaged, truncated or not "
-                    f"a {compression} file."
-                ) from None
+        try:
+            _copy(COMPRESSED[compression](path), copy, str(path), path.stat().st_size)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            if getattr(error, "errno", None):  # of the system, not of the content
+                raise
+            raise ByheartError(
+                f"{path} cannot be decompressed ({error}); it is damaged, truncated or not "
+                f"a {compression} file."
+            ) from None
         copy.seek(0)
-        yield Raw("standard input" if standard else str(path), path, kind, copy)
+        yield Raw(str(path), path, kind, copy)
+
+
+_copies: WeakKeyDictionary[Any, BinaryIO | ByheartError] = WeakKeyDictionary()
+
+
+def _standard_input() -> BinaryIO:
+    """A copy of all of standard input, which is the same whenever it is asked for."""
+    stream = sys.stdin.buffer
+    if stream not in _copies:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115  it is kept
+        try:
+            _copy(iter(partial(stream.read, CHUNK), b""), copy, "standard input")
+            _copies[stream] = copy
+        except ByheartError as error:  # what is left of the stream is not all of it
+            _copies[stream] = error
+    found = _copies[stream]
+    if isinstance(found, ByheartError):
+        raise found
+    found.seek(0)
+    return found
+
+
+def refuse_bomb(name: str, size: int, packed: int) -> None:
+    """ByheartError if what unpacks to this size is suspiciously small."""
+    if size > (limit := max(ALWAYS, RATIO * packed)):
+        raise ByheartError(
+            f"{name} unpacks to more than {limit:,} bytes, over {limit // max(1, packed):,} times "
+            "its size; unpack it yourself if that is meant."
+        )
 
 
 def _copy(pieces: Iterator[bytes], copy: BinaryIO, name: str, packed: int | None = None) -> None:
@@ -146,14 +176,11 @@ def _copy(pieces: Iterator[bytes], copy: BinaryIO, name: str, packed: int | None
     """
     folder = tempfile.gettempdir()
     room = shutil.disk_usage(folder).free * 9 // 10
-    limit, written = max(ALWAYS, RATIO * packed) if packed else room, 0
+    written = 0
     for piece in pieces:
         written += len(piece)
-        if packed and written > limit:
-            raise ByheartError(
-                f"{name} unpacks to more than {limit:,} bytes, over {limit // packed:,} times its "
-                "size; unpack it yourself if that is meant."
-            )
+        if packed:
+            refuse_bomb(name, written, packed)
         if written > room:
             raise ByheartError(
                 f"{name} holds more than the {room:,} bytes that temporary files may take in "

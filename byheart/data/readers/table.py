@@ -74,7 +74,10 @@ def read(
     table = Table(raw.name, "line", names, select, remark=remark)
     data = Dataset(**fields(table, input=input, label=label, **how))
     more = {} if plain else {"delimiter": delimiter}
-    more |= {"header": header} if header == "none" else {}
+    if header == "none":
+        more["header"] = header
+    elif input or label is not None:  # else its own words show that it is no row
+        data = replace(data, left_out={**data.left_out, "header": 1})
     notes = [Message(ENDS)] if "\r" in stored and inner else []
     return replace(data, loading={**data.loading, **more}, notes=(*notes, *data.notes))
 
@@ -83,7 +86,7 @@ def detected(raw: Raw, loading: Mapping[str, Any]) -> str:
     """The delimiter of a table that would be read with these options, if they named none."""
     if raw.kind == ".tsv":
         return "\t"
-    names = _named(loading.get("header"), loading["input"], loading["label"])
+    names = _named(loading.get("header"), loading.get("input", ()), loading.get("label"))
     return sniffed(read_text(raw).split("\n"), names)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ...lab.protocol import protocol
 from ...lab.sweeps.results import Smallest
 from ...lab.sweeps.sweep import SEQUENCES
+from ...lab.trial import Row
 from ...theory.madden2024.capacity import lemma_1_parameters
 from .. import data, plotting
 from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, seeds
@@ -73,6 +74,22 @@ def neurons(each: Smallest) -> list[int]:
     return sorted(place(row)[1] for row in each.reached)
 
 
+def is_least(each: Smallest, best: Row) -> bool:
+    """Whether the size below the smallest m was tried and did not memorise."""
+    smaller = [m for m in NEURONS if m < place(best)[1]]
+    return not smaller or smaller[-1] in {place(x)[1] for x in each.rows if not x["reached"]}
+
+
+def bracket(each: Smallest, seed: int) -> str:
+    """The smallest m of this seed, and the largest below it that was tried in vain."""
+    best = each.by_seed[seed]
+    sizes = [place(row)[1] for row in each.rows if row["trial"]["seed"] == seed]
+    if best is None:
+        return f"not with {max(sizes)}"
+    below = max((m for m in sizes if m < place(best)[1]), default=None)
+    return f"{place(best)[1]}" + ("" if below is None else f" (not {below})")
+
+
 def trained(m: int, vocabulary: int) -> int:
     """The parameters of the hidden and the output layer."""
     return m * (DIMENSION + 1) + vocabulary * (m + 1)
@@ -85,8 +102,11 @@ def needed(contexts: int, vocabulary: int) -> int:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """Lines through the smallest m over contexts, ours (any seed counts) and the authors'."""
-    best = [row for each in smallest(rows).values() if (row := each.best)]
+    """Lines through the smallest m over contexts, ours (any seed counts) and the authors'.
+
+    Ours are those whose next smaller m was tried in vain, or is too small to be tried.
+    """
+    best = [row for each in smallest(rows).values() if (row := each.best) and is_least(each, row)]
     table = read("madden-2-smallest")
     ours = [row["contexts"] for row in best], [place(row)[1] for row in best]
     theirs = column(table, "contexts"), column(table, "neurons")
@@ -129,6 +149,7 @@ def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
     least = [needed(int(row["contexts"]), int(row["vocabulary"])) for row in table]
     plotting.bound(axes, n, n, "Theorem 5: m = n store any distributions of n contexts")
     plotting.bound(axes, n, least, "Lemma 1: fewer fail for some distributions", 3, above=False)
+    axes.set_ylim(top=2.5 * max(n))
     plotting.finish(axes, "Smallest feed-forward part that memorises", "contexts n", "neurons m")
     plotting.legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
 
@@ -140,13 +161,12 @@ def table(rows: RowsByLabel) -> Table:
     for stories, each in smallest(rows).items():
         row, known = each.rows[0], theirs[stories]
         contexts, words = row["contexts"], row["vocabulary"]
-        by_seed = neurons(each)
-        least = f"{trained(by_seed[0], words):,}" if by_seed else ""
-        listed = ", ".join(map(str, by_seed + ["not reached"] * each.censored))
+        least = f"{trained(min(found), words):,}" if (found := neurons(each)) else ""
+        listed = ", ".join(bracket(each, seed) for seed in sorted(each.by_seed))
         bounds = f"{needed(contexts, words):,} to {contexts:,}"
         published = f"{known['contexts']:,}", str(known["neurons"])
         lines.append((str(stories), f"{contexts:,}", listed, least, bounds, *published))
-    ours = ("stories", "contexts", "least m by seed", "trained parameters")
+    ours = ("stories", "contexts", "least m by seed (and not with)", "trained parameters")
     return Table((*ours, "m for any distributions", "published: contexts", "m"), tuple(lines))
 
 
@@ -159,9 +179,8 @@ def finding(rows: RowsByLabel) -> str:
     for stories in sorted({min(found), max(found)}):
         best = found[stories].best
         assert best is not None
-        said.append(
-            f"{place(best)[1]} for the {best['contexts']:,} contexts of {stories:,} stories"
-        )
+        least = bracket(found[stories], best["trial"]["seed"])
+        said.append(f"{least} for the {best['contexts']:,} contexts of {stories:,} stories")
     theirs = [int(m) for m in column(read("madden-2-smallest"), "neurons")]
     return (
         f"With random embeddings and attention that are not trained, the least m within 1 % of "
