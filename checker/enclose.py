@@ -251,7 +251,7 @@ class Norm:
             middle = [x - mean for x in middle]
             means = [sum(direction) // size for direction in directions]
             directions = [[x - m for x in d] for d, m in zip(directions, means, strict=True)]
-            shift = up(gamma(size + 48) * (sum(bounds) // size + 1))
+            off = shift = up(gamma(size + 48) * (sum(bounds) // size + 1))
             shift += sum(stream.radius) // size + len(directions) + 2
             off = sum(map(abs, means)) + sum(sum(spread.box) for spread in stream.spreads) // size
         # the sum of squares, in units of 2^-2F
@@ -271,7 +271,7 @@ class Norm:
         mean_size = abs(mean) + shift + off + len(directions) + 1
         if self.bias is not None:
             around = squares // size + 1 + 2 * mean_size * (sum(bounds) // size + 1)
-            error = gamma(size + 16) * around
+            error = gamma(size + 16) * around + (off * off << F)
         else:
             error = gamma(size + 4) * (squares // size + 1)
         error = up(error) + 1
@@ -312,9 +312,9 @@ class Norm:
         bias = self.bias if self.bias is not None else [0] * size
         found = [x + (x * factor >> F) + abs(b) for x, b in zip(plus(*sizes), bias, strict=True)]
         units = (len(directions) + 2) * ((highest >> F) + 4)  # lost by rounding down
-        six = 6 * highest
+        six, two = 6 * highest, gamma(2)
         lane = [
-            (((x + mean_size) * g >> F) * six >> F + U) + (y >> U - 1) + units
+            (((x + mean_size) * g >> F) * six >> F + U) + (y * two >> F) + units
             for x, g, y in zip(bounds, gains, found, strict=True)
         ]
         radius = plus(loose, lane)

@@ -77,11 +77,13 @@ class Normed:
         # var(x + e) - var(x) = 2 mean(d e) + var(e), since the d add up to 0; likewise for squares
         moved = (2 * np.abs(centred) * radius + radius * radius).mean(axis=1, keepdims=True)
         squares = (most * most).mean(axis=1, keepdims=True)
-        shift, around = np.zeros_like(mean), gamma(size + 4) * squares  # docs/float32.md, lemma 4
+        off, around = np.zeros_like(mean), gamma(size + 4) * squares  # docs/float32.md, lemma 4
+        shift = off
         if not rms:
             sizes = most.mean(axis=1, keepdims=True)
-            shift = radius.mean(axis=1, keepdims=True) + gamma(size + 48) * sizes
-            around = gamma(size + 16) * (squares + 2 * (np.abs(mean) + shift) * sizes)
+            off = gamma(size + 48) * sizes
+            shift = radius.mean(axis=1, keepdims=True) + off
+            around = gamma(size + 16) * (squares + 2 * (np.abs(mean) + shift) * sizes) + off * off
         moved = up(moved + around)
         if not (moved < (variance + epsilon) / 2).all():
             raise Unbounded("the error of a norm's variance is as large as the variance")
@@ -97,14 +99,14 @@ class Normed:
         lane = at.r * np.abs(gain) * grown
         result = (np.abs(self.y) + np.abs(self.c) + self.shift * np.abs(gain)) * (1 + self.factor)
         result += lane + np.abs(self.bias)
-        self.rounding = up(rounding + 2 * U * (result + rounding))
+        self.rounding = up(rounding + gamma(2) * (result + rounding))
         self.lane = up(lane + self.rounding)
         self.most = up(result + self.rounding)
         self.gain = gain
         # what `pairs` needs: the stream, and what is off by rounding alone
         self.rms, self.scale, self.centred, self.r, self.direction = rms, scale, centred, at.r, at.c
         self.off = up(around * scale**2 / (1 - share))
-        self.mean_off = np.zeros_like(mean) if rms else up(gamma(size + 48) * sizes)
+        self.mean_off = off if rms else up(off)
 
     def rows(self, chosen: np.ndarray | slice) -> "Normed":
         part = object.__new__(Normed)
