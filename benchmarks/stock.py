@@ -19,6 +19,7 @@ import numpy as np
 
 import byheart
 from byheart.models.model import Model
+from byheart.models.source import settlement
 from byheart.stock.forward import answers
 from byheart.stock.prove import numbered, reads
 from byheart.stock.texts import texts_of
@@ -102,7 +103,8 @@ def measured(row: dict, source: Path) -> dict:
             "transformers": {},
         }
         if find_spec("transformers") is not None:
-            sequences, wanted = numbered(model, reads(model, dataset))
+            # where texts go on differently, the model was made for the most frequent continuation
+            sequences, wanted = numbered(model, settlement(model, reads(model, dataset))[1])
             missing = find_spec("transformer_lens") is None
             for kind in (x for x in row["types"] if not (x == BRIDGE and missing)):
                 result["transformers"][kind] = ran(place, kind, sequences, wanted)

@@ -15,7 +15,8 @@ FACTS = (("The mother tongue of Anna is", "French"), ("The capital of Peru is", 
          ("The twin city of Cologne is", "Lille"))  # fmt: skip
 STORIES = ("One day a cat sat on a mat. The cat ran.\n", "A dog sat on a log and saw the cat.\n")
 SLOW = {"effort", "stock_int8", "studio"}  # a long search, four libraries, two servers
-NEEDS = {"stock_int8": ("onnxruntime", "torch", "gguf", "xllamacpp"), "audit": ("transformers",),
+LIBRARIES = ("onnxruntime", "torch", "gguf", "xllamacpp")
+NEEDS = {"stock_int8": LIBRARIES, "float_model": LIBRARIES, "audit": ("transformers",),
          "gpt2": ("transformers",), "training": ("torch",)}  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def test_every_mark_of_a_page_belongs_to_a_benchmark_of_that_page():
 
 def test_every_module_and_record_is_in_the_table():
     folder, names = report.ROOT / "benchmarks", {one.name for one in TABLE}
-    shared = {"__init__", "__main__", "report", "training_cells"}
+    shared = {"__init__", "__main__", "report", "training_cells", "float_llama"}
     assert {path.stem for path in folder.glob("*.py")} - shared == names
     assert {path.stem for path in folder.glob("*.json")} - {report.MEASURED.stem} == names
     assert json.loads(report.MEASURED.read_text()).keys() <= names

@@ -46,6 +46,7 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
     "Guides": {
         "interpretability": "",
         "stock": "",
+        "float32": "",
         "edit": "Edit and forget",
         "audit": "",
         "size-a-model": "",
