@@ -50,7 +50,7 @@ def inverse_root(x: NDArray) -> NDArray:
 FUNCTIONS: dict[str, tuple[Function, tuple[float, float], str, int]] = {
     "exp": (np.exp, (-87, 88), RELATIVE, 8),
     "tanh": (np.tanh, (-20, 20), RELATIVE, 8),
-    "erf": (special.erf, (-6, 6), RELATIVE, 8),
+    "erf": (special.erf, (-6, 6), RELATIVE, 16),
     "1 / sqrt": (inverse_root, (1e-12, 1e12), RELATIVE, 8),
     "logistic": (sigmoid, (-87, 87), RELATIVE, 8),
     "cos": (np.cos, (0, 4096), ABSOLUTE, 8),

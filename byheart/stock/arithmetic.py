@@ -77,8 +77,8 @@ class Normed:
         # var(x + e) - var(x) = 2 mean(d e) + var(e), since the d add up to 0; likewise for squares
         moved = (2 * np.abs(centred) * radius + radius * radius).mean(axis=1, keepdims=True)
         squares = (most * most).mean(axis=1, keepdims=True)
-        off, around = np.zeros_like(mean), gamma(size + 4) * squares  # docs/float32.md, lemma 4
-        shift = off
+        off = shift = np.zeros_like(mean)
+        around = gamma(size + 4) * squares  # docs/float32.md, lemma 4
         if not rms:
             sizes = most.mean(axis=1, keepdims=True)
             off = gamma(size + 48) * sizes
@@ -106,7 +106,7 @@ class Normed:
         # what `pairs` needs: the stream, and what is off by rounding alone
         self.rms, self.scale, self.centred, self.r, self.direction = rms, scale, centred, at.r, at.c
         self.off = up(around * scale**2 / (1 - share))
-        self.mean_off = off if rms else up(off)
+        self.mean_off = up(off)
 
     def rows(self, chosen: np.ndarray | slice) -> "Normed":
         part = object.__new__(Normed)
