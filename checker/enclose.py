@@ -251,7 +251,7 @@ class Norm:
             middle = [x - mean for x in middle]
             means = [sum(direction) // size for direction in directions]
             directions = [[x - m for x in d] for d, m in zip(directions, means, strict=True)]
-            off = shift = up(gamma(size + 48) * (sum(bounds) // size + 1))
+            rounded = shift = up(gamma(size + 48) * (sum(bounds) // size + 1))
             shift += sum(stream.radius) // size + len(directions) + 2
             off = sum(map(abs, means)) + sum(sum(spread.box) for spread in stream.spreads) // size
         # the sum of squares, in units of 2^-2F
@@ -271,7 +271,7 @@ class Norm:
         mean_size = abs(mean) + shift + off + len(directions) + 1
         if self.bias is not None:
             around = squares // size + 1 + 2 * mean_size * (sum(bounds) // size + 1)
-            error = gamma(size + 16) * around + (off * off << F)
+            error = gamma(size + 16) * around + (rounded * rounded << F)
         else:
             error = gamma(size + 4) * (squares // size + 1)
         error = up(error) + 1
