@@ -124,12 +124,13 @@ def built(method: str, form: str | None, dataset: Dataset) -> dict:
 
 
 def compared(dataset: Dataset, count: int, labels: int) -> list[dict]:
-    """One row per system: built where that is quick, else predicted."""
+    """One row per system: built where that is quick or nothing predicts it, else predicted."""
     sizes, rows = predicted(dataset), []
     for method, form in SYSTEMS:
         slow = method in SLOW or (method, form) == ("kim2023", "faithful")
-        build = count <= 1000 or (not slow and labels == 2)
-        row = built(method, form, dataset) if build else sizes.get(named(method, form), {})
+        row = sizes.get(named(method, form), {})
+        if count <= 1000 or (not slow and labels == 2) or row.get("nonzero", 0) is None:
+            row = built(method, form, dataset)
         rows.append({"method": method, "form": form, **row})
         print(count, labels, rows[-1], flush=True)
     return rows
