@@ -2,8 +2,8 @@
 
 Paper: kajitsuka2025, Definition 4.1. The id is where the proof of Theorem 4.1 has it: the number in
 the column once columns have met. That is lane 0 after the last layer where they meet or, if the
-next layer makes one scalar of the column (as in bit-extraction, where a column is then a vector,
-eq. (53)), that scalar.
+next layer projects the column to one scalar (as in bit-extraction, where a column is then a vector,
+eq. (53)), that scalar, which the projection puts there.
 """
 
 from collections.abc import Sequence
@@ -48,6 +48,4 @@ def compares(network: Network) -> bool:
 def id_layer(network: Network) -> int:
     """The number of the layer after which lane 0 holds the id."""
     last = network.attentions[-1]
-    following = network.layers[last + 1]
-    scalar = isinstance(following, Relu) and following.weight.rows == 1
-    return last + 1 if scalar else last
+    return last + 1 if network.layers[last + 1].stage == "project" else last

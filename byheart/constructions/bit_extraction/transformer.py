@@ -35,8 +35,8 @@ from ..base import Built, Predicted, input_of, labels_of, words_of
 from ..families import Labelled
 from .known import Known, known_columns
 
-LANES = ("label", "x", "phi", "sum", *TABLE)  # (phi, F, 0) of eq. (50) are phi, x and sum
-LABEL, X, PHI, SUM = range(4)
+LANES = ("x", "label", "phi", "sum", *TABLE)  # (phi, F, 0) of eq. (50) are phi, x and sum
+X, LABEL, PHI, SUM = range(4)
 
 
 def build(
