@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.readers.tokenizers import check_prefix, failing
 from ..errors import ByheartError
 from ..machine.memory import require
 from ..models.opening import open as open_model
@@ -91,15 +92,19 @@ class Checkpoint:
                 f"{self.folder} has no tokenizer, and text needs one; copy its tokenizer.json "
                 "there, or give token ids (.bin, .npz)."
             )
-        try:
+
+        def unread(error: BaseException) -> str:
+            return (
+                f"the tokenizer of {self.folder} cannot be read ({_short(error)}), and text needs "
+                "it; copy its tokenizer.json there, or give token ids (.bin, .npz)."
+            )
+
+        with failing(unread):  # in many ways, depending on what is missing
+            if (self.folder / "tokenizer.json").is_file():
+                check_prefix((self.folder / "tokenizer.json").read_text("utf-8"))
             return AutoTokenizer.from_pretrained(
                 str(self.folder), local_files_only=True, trust_remote_code=False
             )
-        except Exception as error:  # many classes, depending on what is missing
-            raise ByheartError(
-                f"the tokenizer of {self.folder} cannot be read ({_short(error)}), and text needs "
-                "it; copy its tokenizer.json there, or give token ids (.bin, .npz)."
-            ) from None
 
     @cached_property
     def opening(self) -> list[int]:

@@ -52,6 +52,14 @@ def tokenizer(**changes):
     return lambda folder: edit(folder / "tokenizer.json", **changes)
 
 
+def prefixed(folder):
+    """Merges whose second parts lack the prefix of parts inside words: tokenizers panics."""
+    pairs = {"type": "BPE", "dropout": None, "unk_token": None, "fuse_unk": False}
+    pairs |= {"continuing_subword_prefix": "#####", "end_of_word_suffix": None}
+    pairs |= {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]}
+    edit(folder / "tokenizer.json", model=pairs)
+
+
 def beside(name, content=b"{}"):
     return lambda folder: (folder / name).write_bytes(content)
 
@@ -120,6 +128,7 @@ REFUSED = {
     "another tokenizer": (
         tokenizer_config(fast_tokenizer_files=["tokenizer.4.0.0.json"]), "fast_tokenizer_files",
     ),
+    "merges without their prefix": (prefixed, "cannot be read .the merge .* does not go on with"),
     "adapter": (beside("adapter_config.json"), r"an adapter \(adapter_config.json\)"),
     "adapter weights": (beside("adapter_model.bin"), r"an adapter \(adapter_model.bin\)"),
     "adapter tensors": (beside("adapter_model.safetensors"), "adapter_model.safetensors"),

@@ -73,7 +73,7 @@ def tokenizer_of(name: str | Path, texts: Callable[[], Iterable[str]]) -> Tokeni
 def opened(content: str, name: str) -> Tokenizer:
     """The tokenizer of the content of a tokenizer.json."""
     library = _library(name)
-    with _failing(f"{name} is not a tokenizer.json"):
+    with failing(lambda error: f"{name} is not a tokenizer.json: {error}."):
         check_prefix(content)
         loaded = library.Tokenizer.from_str(content)
     loaded.no_truncation()
@@ -81,7 +81,7 @@ def opened(content: str, name: str) -> Tokenizer:
 
     def split(text: str) -> list[str]:
         text = well_formed(text)
-        with _failing(f"{name} cannot split {text[:60]!r}"):
+        with failing(lambda error: f"{name} cannot split {text[:60]!r}: {error}."):
             return loaded.encode(text, add_special_tokens=False).tokens
 
     return Tokenizer(content, split, getattr(loaded.decoder, "decode", None))
@@ -104,14 +104,14 @@ def check_prefix(content: str) -> None:
 
 
 @contextmanager
-def _failing(what: str) -> Iterator[None]:
-    """ByheartError of this sentence if the package fails, which raises bare Exceptions and, where
-    it panics, what is no Exception."""
+def failing(what: Callable[[BaseException], str]) -> Iterator[None]:
+    """ByheartError of this sentence if the package fails: it raises bare Exceptions and, where it
+    panics, what is none."""
     try:
         yield
     except BaseException as error:
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-            raise ByheartError(f"{what}: {error}.") from None
+            raise ByheartError(what(error)) from None
         raise
 
 
