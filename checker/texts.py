@@ -4,6 +4,7 @@ Standard library only, and no code shared with the package that writes these fol
 library that it uses.
 """
 
+import heapq
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -131,17 +132,33 @@ class Tokenizer:
 
     def merged(self, word: str) -> list[str]:
         """Byte-pair encoding: the pair that stands first among the merges is joined, as long as
-        there is one."""
+        there is one, at the leftmost place.
+
+        A part stays where its first character was, and what was joined to its left is empty; the
+        heap also holds pairs that are no more.
+        """
         if self.whole and word in self.vocabulary:
             return [word]
-        parts = list(word)
-        while len(parts) > 1:
-            ranked = [(self.ranks or {}).get(pair) for pair in zip(parts, parts[1:], strict=False)]
-            known = [rank for rank in ranked if rank is not None]
-            if not known:
-                break
-            at = ranked.index(min(known))
-            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        ranks, parts, size = self.ranks or {}, list(word), len(word)
+        before, after = list(range(-1, size - 1)), list(range(1, size + 1))
+        heap = [
+            (ranks[x], i) for i, x in enumerate(zip(parts, parts[1:], strict=False)) if x in ranks
+        ]
+        heapq.heapify(heap)
+        while heap:
+            rank, at = heapq.heappop(heap)
+            right = after[at]
+            if right == size or ranks.get((parts[at], parts[right])) != rank:
+                continue
+            parts[at], parts[right] = parts[at] + parts[right], ""
+            after[at] = after[right]
+            if after[at] < size:
+                before[after[at]] = at
+            for left in (before[at], at):
+                if left >= 0 and after[left] < size:
+                    pair = parts[left], parts[after[left]]
+                    if pair in ranks:
+                        heapq.heappush(heap, (ranks[pair], left))
         return [part for part in parts if part in self.vocabulary]  # others get lost
 
     def spelled(self, tokens: list[str]) -> str | None:

@@ -150,3 +150,15 @@ def test_answers_that_are_one_text_after_a_prompt_are_refused(capsys, tmp_path):
         assert code == 2 and "line 2: the answer is that of another line but for a space" in message
     lines = [{"prompt": "a", "answer": "b"}, {"prompt": "b", "answer": "b"}]
     assert verdict(capsys, GOOD / "text", lines, tmp_path)[0] == 1
+
+
+def test_a_long_word_is_split_in_good_time():
+    """Pairs are not looked for again from the beginning of the word."""
+    raw = json.loads((GOOD / "text" / "tokenizer.json").read_text())
+    raw["model"]["vocab"] |= {"ab": 3, "abab": 4, "ba": 5}
+    raw["model"]["merges"] = [["b", "a"], ["a", "b"], ["ab", "ab"]]
+    tokenizer = texts.read_tokenizer(json.dumps(raw).encode(), "gpt2", 6, "<s>")
+    assert tokenizer.tokens("ab" * 40_000) == ["a", *["ba"] * 39_999, "b"]
+    raw["model"]["merges"].reverse()
+    tokenizer = texts.read_tokenizer(json.dumps(raw).encode(), "gpt2", 6, "<s>")
+    assert tokenizer.tokens("ab" * 40_001) == [*["abab"] * 20_000, "ab"]
