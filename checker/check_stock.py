@@ -516,8 +516,6 @@ def check_stock(directory: str, path: str | None, sample: int | None, seed: int)
     report = check.Report(failures=structure_failures(stock), unit="answers")
     if path is None:
         return report
-    if stock.certificate["dtype"] != "float32":
-        check.refuse(f"executions in {stock.certificate['dtype']} have no proved errors")
     data = read_data(stock, path, report)
     if data is None:
         return report
@@ -535,6 +533,13 @@ def check_stock(directory: str, path: str | None, sample: int | None, seed: int)
         )
     ]
     report.failures += truth_failures(stock, asked)
+    dtype = stock.certificate["dtype"]
+    if dtype != "float32":
+        report.settled = bool(report.failures)
+        report.failures.append(
+            f"executions in {dtype} have no proved errors: no answer was checked"
+        )
+        return report
     chosen = [asked[i] for i in check.chosen(len(asked), sample, seed)]
     enclose_all(stock, chosen)
     report.checked = len(chosen)

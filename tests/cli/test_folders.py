@@ -118,3 +118,12 @@ def test_a_rule_of_text_that_is_not_known_is_one_sentence(tmp_path, capsys):
     folder = noted(CHECKER / "examples/good/words", tmp_path / "m", values)
     assert main(["recall", str(folder), "no"]) == 2
     assert "--unit must be one of word, wordpunct, char" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, indirect=True)
+def test_verify_and_the_checker_end_alike_on_every_example(run, example):
+    """With the checker as a process of its own; checkpoints are in stock/test_tampered.py."""
+    data = example / "data.jsonl"
+    assert run("verify", example, data, "--checker") == run("verify", example, data)
+    assert run("verify", example, "--checker") == run("verify", example)

@@ -253,10 +253,12 @@ def test_an_adapter_leaves_the_certificate_alone(compiled, facts, tmp_path):
 )
 def test_verify_and_the_checker_agree_on_the_examples(example):
     (one, _), (other, text), _ = answers(example, example / "data.jsonl")
+    assert one == other, text
     if example.name == "half-precision":  # byheart observes it; the checker has no bounds for it
-        assert (one, other) == (1, 2) and "executions in float16" in text
-    else:
-        assert one == other, text
+        assert (
+            one == 1
+            and "not checked: executions in float16 have no proved errors: no" in flowing(text)
+        )
 
 
 @pytest.mark.parametrize("name", [".git", "README.md", "LICENSE"])
