@@ -25,6 +25,7 @@ class AuditedModel:
     weights  the files that were loaded
     dtype    the number type that they were loaded as; None of a byheart model
     unread   files of weights or code in the folder that were not opened
+    code     classes of the folder's own that its configs name: the library's were loaded instead
     """
 
     folder: str
@@ -37,6 +38,7 @@ class AuditedModel:
     weights: tuple[WeightsFile, ...]
     dtype: str | None
     unread: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -242,6 +242,7 @@ def _checkpoint(
         weights=subject.weights,
         dtype=subject.dtype,
         unread=subject.unread,
+        code=subject.code,
     )
     return Examination(model, loaded, scored["items"], scored.get("strangers"))
 
@@ -384,7 +385,7 @@ def _measured(
         accuracy=float(scores.hits.sum() / predicted),
         membership=test,
         verdict=verdict(reference, memorised, extraction, test, items),
-        notes=tuple(notes(reference, memorised, test, items)),
+        notes=tuple(notes(model.code, reference, memorised, test, items)),
         items=tuple(
             AuditedItem(
                 item=i,

@@ -42,6 +42,7 @@ class Checkpoint:
     dtype: str  # that type; several are joined by commas
     weights: tuple[WeightsFile, ...]
     unread: tuple[str, ...]  # files beside them that look like weights or code
+    code: tuple[str, ...]  # classes that its configs name, and that are not loaded
     vocabulary: int  # how many tokens it can predict
     limit: int | None  # the most tokens that it reads; None if config.json does not say
     model: Any
@@ -175,7 +176,7 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
     config = _config(folder)
     if os.path.lexists(folder / CERTIFICATE):  # compiled: the same closed list as in `verify`
         open_model(folder)
-    closed.check(folder, config)
+    code = closed.check(folder, config)
     weights = closed.weights_of(folder)
     size = sum(path.stat().st_size for path in weights)
     require(2 * size, str(folder), "loading the weights", "use a machine with more memory")
@@ -245,6 +246,7 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
         ", ".join(sorted({str(x.dtype).removeprefix("torch.") for x in every})),
         closed.hashed(weights),
         closed.unread(folder, weights),
+        code,
         int(model.get_output_embeddings().weight.shape[0]),
         next((x for x in limits if isinstance(x, int) and x > 0), None),
         model,

@@ -1,7 +1,7 @@
 """The closed rule of a Hugging Face folder: what is scored is what its weight files hold.
 
-Files and keys can make the library load something else: an adapter, redirected weights, code, a
-kernel from elsewhere. They are refused by name before the library sees the folder. Pickles and
+Files and keys can make the library load something else: an adapter, redirected weights, a kernel
+from elsewhere. They are refused by name before the library sees the folder. Pickles, code, and
 further weights that it does not load for inference are never opened; the answer names them.
 """
 
@@ -24,11 +24,11 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 UNREAD = (*PICKLES, ".safetensors", ".index.json", ".gguf", ".h5", ".msgpack", ".onnx", ".py")
 REDIRECTING = {
     "transformers_weights": "which loads other weights than model.safetensors",
-    "auto_map": "which loads code that comes with a model, and that is not run",
     "configuration_files": "which loads another config",
     "fast_tokenizer_files": "which loads another tokenizer",
     "init_inputs": "which loads another tokenizer",
 }
+CODE = "auto_map"  # names classes in files of the folder, which the library loads only if asked to
 IMPLEMENTATION = "_implementation"  # of attention or experts: the end of a key
 QUANTISATION = "quantization_config"
 LONGEST = 1 << 20  # bytes of a config
@@ -43,8 +43,13 @@ class WeightsFile:
     sha256: str
 
 
-def check(folder: Path, config: dict[str, Any]) -> None:
-    """ByheartError names the file or key that changes what the library loads."""
+def check(folder: Path, config: dict[str, Any]) -> tuple[str, ...]:
+    """ByheartError names the file or key that changes what the library loads.
+
+    Returns the names of classes that come with the model. None of them is loaded: the library has
+    classes of its own for the architectures and tokenizers that are read here.
+    """
+    code: set[str] = set()
     for place in (folder, folder / TEMPLATES):
         for entry in _entries(place):
             if not entry.is_file() and not entry.is_dir():  # a link is followed, as in Hub caches
@@ -68,6 +73,8 @@ def check(folder: Path, config: dict[str, Any]) -> None:
         settings[TOKENIZER_CONFIG] = json_object(folder / TOKENIZER_CONFIG, LONGEST_LIST)
     for name, values in settings.items():
         for key, value in _keys(values):
+            if key == CODE:
+                code.update(_words(value))
             if value and key in REDIRECTING:
                 raise ByheartError(
                     f"{folder / name} has the key {key}, {REDIRECTING[key]}; take the key out if "
@@ -78,6 +85,7 @@ def check(folder: Path, config: dict[str, Any]) -> None:
                     f"{folder / name} has the key {shown(key)[1:-1]} with a slash in its value, "
                     "which loads a kernel from elsewhere; take the key out."
                 )
+    return tuple(sorted(code))
 
 
 def check_quantisation(folder: Path, config: dict[str, Any]) -> None:
@@ -191,3 +199,14 @@ def _keys(values: Any) -> Iterator[tuple[str, Any]]:
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Every string in a value."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value

@@ -1,5 +1,6 @@
 """What an audit has measured, in words, and what a model of that size could hold."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..architectures.bounding import architecture_facts
@@ -84,10 +85,19 @@ def verdict(
 
 
 def notes(
-    reference: str, memorised: Memorised, test: MembershipTest | None, items: Items
+    code: Sequence[str],
+    reference: str,
+    memorised: Memorised,
+    test: MembershipTest | None,
+    items: Items,
 ) -> list[str]:
-    """What the numbers do not show."""
+    """What the numbers do not show; `code` names classes of the folder's own."""
     sentences = []
+    if code:
+        sentences.append(
+            "the code that comes with the model (auto_map) was not run: what is measured is "
+            "transformers' own model of that type, which trust_remote_code=True may replace"
+        )
     if items.unspelled:
         sentences.append(
             f"the tokens of {plural(items.unspelled, 'text')} of the data make up another text: "

@@ -36,7 +36,7 @@ def plural(count: object, noun: str) -> str:
 
 def named(count: object, noun: str) -> str:
     """The noun for a number of things that stands elsewhere."""
-    return noun if count == 1 else f"{noun}{'es' if noun.endswith('sh') else 's'}"
+    return noun if count == 1 else f"{noun}{'es' if noun.endswith(('sh', 'ss')) else 's'}"
 
 
 def upto(least: int, most: int, noun: str) -> str:

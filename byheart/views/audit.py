@@ -97,18 +97,22 @@ def _sizes(result: Audit) -> list[Row]:
 
 
 def _files(model: AuditedModel) -> list[Row]:
-    """Which weights were loaded, and which files beside them were not opened."""
+    """Which weights were loaded, and what in the folder was not opened or not run."""
     listed: list[Row] = [
         ("weights", f"file {i} of {len(model.weights)}", f"{x.file}, SHA-256 {x.sha256}")
         for i, x in enumerate(model.weights[:SHOWN], 1)
     ]
     if len(model.weights) > SHOWN:
         listed.append(("weights", f"{len(model.weights) - SHOWN} more", "files; --json has all"))
-    if model.unread:
-        names = [shown(name)[1:-1] for name in model.unread[:SHOWN]]
-        more = len(model.unread) - SHOWN
+    for what, noun, others in (
+        ("not read", "file", model.unread),
+        ("not run", "class", model.code),
+    ):
+        names = [shown(name)[1:-1] for name in others[:SHOWN]]
+        more = len(others) - SHOWN
         names += [f"{more} more, in --json"] if more > 0 else []
-        listed.append(("not read", plural(len(model.unread), "file"), ", ".join(names)))
+        if names:
+            listed.append((what, plural(len(others), noun), ", ".join(names)))
     return listed
 
 

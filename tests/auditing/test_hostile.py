@@ -16,7 +16,7 @@ from byheart.auditing.audit import audit
 from byheart.errors import ByheartError
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 TEXTS = ["w1 w2 w3 w4", "w5 w6 w7"]
 WEIGHTS = "model.safetensors"
 
@@ -118,12 +118,6 @@ REFUSED = {
     "other weights": (other_weights, "has the key transformers_weights"),
     "another pickle": (redirected_pickle, "has the key transformers_weights"),
     "pickle alone": (pickled_weights, "holds pytorch_model.bin, a pickle"),
-    "code": (config(auto_map={"AutoConfig": "evil.C"}), "config.json has the key auto_map"),
-    "code inside": (config(text_config={"auto_map": {"A": "e.C"}}), "has the key auto_map"),
-    "code of a tokenizer": (
-        tokenizer_config(auto_map={"AutoTokenizer": ["evil.C", None]}),
-        "tokenizer_config.json has the key auto_map",
-    ),
     "another config": (config(configuration_files=["config.4.0.0.json"]), "configuration_files"),
     "another tokenizer": (
         tokenizer_config(fast_tokenizer_files=["tokenizer.4.0.0.json"]), "fast_tokenizer_files",
@@ -213,6 +207,31 @@ def test_a_trainer_s_pickles_are_named_and_not_opened(folder, monkeypatch):
     assert "config.json" in opened and not set(names) & set(opened)
     assert answer.model.unread == names and not (folder / "ran").exists()
     assert answer.code_length == whole.code_length and whole.model.unread == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "classes"),
+    [
+        (config(auto_map={"AutoConfig": "evil.C"}), ("evil.C",)),
+        (config(auto_map={"AutoConfig": "some/where--evil.C"}), ("some/where--evil.C",)),
+        (config(auto_map={"AutoModelForCausalLM": "e.C", "AutoModel": "e.D"}), ("e.C", "e.D")),
+        (tokenizer_config(auto_map={"AutoTokenizer": ["evil.C", None]}), ("evil.C",)),
+        (tokenizer_config(auto_map={"AutoTokenizer": [None, "evil.C"]}), ("evil.C",)),
+        (tokenizer_config(auto_map=["evil.C", "evil.D"]), ("evil.C", "evil.D")),
+    ],
+)  # fmt: skip
+def test_code_of_the_folder_is_named_and_not_run(folder, change, classes, monkeypatch):
+    plain = audit(folder, TEXTS, prefix=1)
+    code = f"import os\nos.mkdir({str(folder / 'ran')!r})\nclass C: pass\n"
+    for name in ("evil.py", "e.py"):
+        (folder / name).write_text(code)
+    change(folder)
+    modules = transformers.dynamic_module_utils
+    monkeypatch.setattr(modules, "get_imports", lambda *_: pytest.fail("code is looked at"))
+    answer = audit(folder, TEXTS, prefix=1)
+    assert answer.code_length == plain.code_length and not (folder / "ran").exists()
+    assert (answer.model.code, plain.model.code) == (classes, ())
+    assert "was not run" in answer.notes[0] and "was not run" not in plain.notes[0]
 
 
 def test_the_answer_names_what_was_loaded(folder, checkpoint):

@@ -9,6 +9,7 @@ import pytest
 from byheart.auditing.audit import audit
 from byheart.cli import main
 from byheart.errors import ByheartError
+from byheart.views.audit import lines
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -55,11 +56,20 @@ def test_architectures_that_are_not_known(copy, ids, random_rows):
 
 
 def test_no_code_of_a_folder_is_run(copy, ids, random_rows, tmp_path):
-    folder = copy()
-    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass C: pass\n")
-    edited(folder, auto_map={"AutoModelForCausalLM": "evil.C", "AutoConfig": "evil.C"})
-    refused(folder, ids(random_rows(2)), "config.json has the key auto_map.*is not run")
-    refused(edited(folder, auto_map=..., model_type="evil"), ids(random_rows(2)), "is not run")
+    """Transformers has a class of its own for a model that brings one: that is what is measured."""
+    plain, data = copy(), ids(random_rows(2))
+    folder = shutil.copytree(plain, tmp_path / "own")
+    for name in ("evil.py", "custom_generate/generate.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass C: pass\n")
+    named = {"AutoModelForCausalLM": "evil.C", "AutoConfig": "evil.C", "AutoTokenizer": ["evil.D"]}
+    edited(folder, auto_map=named)
+    answer = audit(folder, data, loading=BIN)
+    assert answer.code_length == audit(plain, data, loading=BIN).code_length
+    assert answer.model.code == ("evil.C", "evil.D") and answer.model.unread == ("evil.py",)
+    assert answer.notes[0].startswith("the code that comes with the model (auto_map) was not run")
+    assert ("not run", "2 classes", "evil.C, evil.D") in lines(answer)
+    refused(edited(folder, auto_map=named, model_type="evil"), data, "is not run")
     assert not (tmp_path / "ran").exists()
 
 
