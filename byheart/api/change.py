@@ -33,6 +33,7 @@ from ..errors import ByheartError
 from ..machine.files import refuse_existing, replacing
 from ..machine.swap import check_place
 from ..machine.watch import SILENT, Watch
+from ..models.folder.write import save
 from ..models.kinds import difference, kind_of
 from ..models.model import Model
 from ..models.questions import checked, from_line, lines_of, tokens_of
@@ -283,13 +284,18 @@ def _write(task: Task, model: Model, data: Dataset) -> str | None:
     texts = None
     if path is not None and model.claim.texts:
         texts = spelled_by(data, vocabulary(model))
-    if texts is not None and path is not None:
-        with replacing(path) as file:
-            file.write(texts.encode())
-    elif path is not None:
-        write_jsonl(settlement(model, data)[1], path)
-    if output is not None:  # last, so that a run that is killed leaves no folder without its data
-        model.save(output, force=task.force)
+
+    def write_data() -> None:
+        if texts is not None and path is not None:
+            with replacing(path) as file:
+                file.write(texts.encode())
+        elif path is not None:
+            write_jsonl(settlement(model, data)[1], path)
+
+    if output is None:
+        write_data()
+    else:  # a run that is killed leaves no folder without its data
+        save(model, output, force=task.force, before=write_data)
     if path is None:
         return None
     folder = "DIR" if output is None else str(output)

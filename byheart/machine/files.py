@@ -17,6 +17,7 @@ from typing import BinaryIO
 from ..errors import ByheartError
 from .names import EXPORTED, KNOWN
 
+PART = ".byheart-"  # begins the name of what is not yet in its place
 HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # locks are those of one machine
 
 
@@ -28,6 +29,8 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         part, lock = new_part(path, folder=False)
         with open(part, "wb") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, path)
     except OSError as error:
         raise ByheartError(f"{path} cannot be written: {error.strerror or error}.") from error
@@ -43,10 +46,10 @@ def new_part(path: Path, folder: bool) -> tuple[Path, int | None]:
 
     Between making and locking it, another process may take it for abandoned: then another is made.
     """
-    for other in path.parent.glob(f".byheart-*-{HOST}.part"):
+    for other in path.parent.glob(f"{PART}*-{HOST}.part"):
         _remove_abandoned(other)
     while True:
-        part = path.with_name(f".byheart-{secrets.token_hex(8)}-{HOST}.part")
+        part = path.with_name(f"{PART}{secrets.token_hex(8)}-{HOST}.part")
         if folder:
             os.mkdir(part)
         else:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ByheartError
-from .files import new_part, refuse_existing, remove
+from .files import PART, new_part, refuse_existing, remove
 from .names import KNOWN
 from .strict import Object, read_text_file
 
@@ -18,7 +18,7 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 def is_unfinished(path: Path) -> bool:
     """Whether a killed save has left this folder, with half a model in it or a whole one."""
-    return path.name.startswith(".byheart-") and path.name.endswith(".part")
+    return path.name.startswith(PART) and path.name.endswith(".part")
 
 
 @contextmanager

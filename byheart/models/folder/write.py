@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ...claims.verification import Verification
 from ...data.dataset import Dataset
 from ...data.load import write_jsonl
 from ...errors import ByheartError
+from ...machine.files import PART
 from ...machine.names import TOKENIZER, as_json
 from ...machine.plain import Piece
 from ...machine.swap import appearing, sync
@@ -26,8 +28,12 @@ def save(
     *,
     force: bool = False,
     data: Dataset | None = None,
+    before: Callable[[], None] | None = None,
 ) -> None:
-    """Write a verified model to a new folder, with its data as data.jsonl if it is given."""
+    """Write a verified model to a new folder, with its data as data.jsonl if it is given.
+
+    before  called when the folder is written, and only has to take its place
+    """
     verified, claim = model.record.verification, model.claim
     if verified is None or verified.refuted or model.record.data.sha256 is None:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")
@@ -52,10 +58,13 @@ def save(
                 write_jsonl(data, folder / "data.jsonl")
                 sync(folder / "data.jsonl")
             _read_back(folder, place, model)
+            if before is not None:
+                before()
     except (ByheartError, OSError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
-        if not isinstance(cause, OSError):  # which would name a file of the temporary folder
-            raise
+        inside = isinstance(error, OSError) or PART in str(error)
+        if not inside or not isinstance(cause, OSError):
+            raise  # else it would name a file of the temporary folder
         raise ByheartError(f"{place} cannot be written: {cause.strerror or cause}.") from error
     except (ValueError, OverflowError) as error:  # a name or a number that no file can hold
         raise ByheartError(f"{str(place)!a} cannot be written: {error}.") from error
