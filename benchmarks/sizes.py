@@ -80,7 +80,7 @@ def summary(results: dict) -> str:
     """The columns of the README."""
     return table(
         ("sequences", "nonzero parameters", "dense ones, at width 3 to 7",
-         "bits of the code word / information", "nonzero ones that any network needs"),
+         "bits of the code word / information", "nonzero ones that any such ReLU network needs"),
         [
             (row["sequences"], row["nonzero"], row["narrow"]["dense"], f"{row['encoded']:.2f}",
              any_network(row))

@@ -102,7 +102,7 @@ def edit(
         else:
             more = whole_data(task.model, more, {**task.loading, "tokenizer": task.folder})
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in changes):
-        raise ByheartError("`change=...` takes pairs (input, label), such as ('a b', 'c').")
+        raise ByheartError("changes are pairs (input, label), such as ('a b', 'c').")
     changed = [(selection.rows(x), selection.tokens(x), label) for x, label in changes]
     removed = [row for x in remove for row in selection.rows(x)]
     if not (changed or removed or more is not None):

@@ -2,7 +2,7 @@
 
 Paper        baum1988, as cited, with ReLU units in place of thresholds.
 Statement    N points of R^d in general position with two labels are memorised by one hidden layer
-             of ceil(N / d) threshold units: the fewest units, the longest weights.
+             of ceil(N / d) threshold units, with long weights.
 Assumptions  A1  CONSISTENT
              A2  PADDED
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only

@@ -322,11 +322,12 @@ def test_the_data_is_in_place_before_the_folder(tmp_path, monkeypatch):
     data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y"), (["c"], "x")])
     model, written = byheart.compile(data, editable=True), tmp_path / "left.jsonl"
 
-    def killed(self, path, **how):
+    def killed(model, place, before, **how):
+        before()
         assert len(byheart.load(written)) == 2
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(byheart.Model, "save", killed)
+    monkeypatch.setattr("byheart.api.change.save", killed)
     with pytest.raises(KeyboardInterrupt):
         byheart.forget(model, data, ["a b"], output=tmp_path / "m", write_data=written)
     assert [path.name for path in tmp_path.iterdir()] == ["left.jsonl"]

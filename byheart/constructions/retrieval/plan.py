@@ -328,7 +328,7 @@ class Cost:
     dense: int
     bits: float
     width: int  # lanes
-    depth: int  # blocks and the attention layer
+    depth: int  # blocks and attention layers, of which sparse attention has two
 
     def of(self, objective: str) -> float:
         return {"nonzero": self.nonzero, "dense": self.dense, "bits": self.bits}[objective]
@@ -352,7 +352,7 @@ def cost_of(
     dense += lanes * width + width * (task.inputs + 1) + width + 1
     length = columns + 2 + 0.6 * math.log2(task.window)
     bits = numbers * length + 6 * (nonzero - numbers)
-    return Cost(nonzero, dense, bits, width, sum(blocks) + 1)
+    return Cost(nonzero, dense, bits, width, sum(blocks) + (2 if task.mixing == "sparse" else 1))
 
 
 def hash_bits(task: Task) -> int:

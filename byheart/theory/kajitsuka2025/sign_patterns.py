@@ -10,8 +10,9 @@ Assumptions  A1  Sizes are at least 1.
              A3  Any two labels, for each input by itself: the inputs are distinct contexts.
 Guarantee    G1  Explicit numbers, rounded down: fewer parameters cannot do it, with any weights.
              G2  theorem_4_2, goldberg_jerrum and uniform_attention hold for nonzero parameters
-                 wherever they stand: dimension, width, number of blocks and heads, and which
-                 parameters are zero, may be chosen after the labels have been seen.
+                 wherever they stand, in blocks of eq. (3) or in plain layers: dimension, width,
+                 number of blocks and heads, and which parameters are zero, may be chosen after the
+                 labels have been seen.
              G3  theorem_4_2_points and theorem_4_3 are for one architecture and all of its entries.
              G4  With `failure` = t it holds for all labels but a fraction of less than 2^-t.
 Departures   D1  Lemma B.4 needs V <= M. Where it is used in the proof of Theorem 4.3 that follows
