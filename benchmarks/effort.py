@@ -48,5 +48,5 @@ def markdown(rows: list[dict]) -> str:
                  f"{median(seconds):.1f}", f"{max(seconds):.1f}")
             )  # fmt: skip
     heads = ("sequences", "effort", "nonzero parameters, median", "of each dataset",
-             "bits / information, median", "CPU s, median", "CPU s, most")  # fmt: skip
+             "digits / information (no code), median", "CPU s, median", "CPU s, most")  # fmt: skip
     return table(heads, body)
