@@ -6,7 +6,9 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import byheart
 import check
@@ -17,6 +19,7 @@ from byheart.cli import main
 from byheart.data.load import write_jsonl
 from byheart.errors import ByheartError
 from byheart.models.checker import Outcome
+from byheart.stock import prove
 from byheart.stock.prove import reads, texts
 from tests.stock.stranger import changed
 
@@ -88,7 +91,6 @@ def test_text_is_split_by_the_tokenizer_whatever_the_folder_says(folder, file):
     verified = certificate["verified"] | {"checked": len(data), "correct": len(data)}
     changed(copy, "certificate.json", data=about, verified=verified)
     model = byheart.open(copy)
-    assert model.recall("The  capital of France is") is None  # two spaces are another token
     assert byheart.verify(model, byheart.Dataset.from_rows(data)).evidence == PROVED
     for given in ({}, COLUMNS, {"unit": "char", **COLUMNS}):
         for checker in (False, True):
@@ -98,6 +100,9 @@ def test_text_is_split_by_the_tokenizer_whatever_the_folder_says(folder, file):
         byheart.diff(copy, copy, file)
     with pytest.raises(ByheartError, match="has a word that the tokenizer does not have"):
         verify_folder(copy, file, **COLUMNS, tokenizer=copy)
+    for loading in ({}, {"unit": "char", "numeric": "vector"}):  # a question is split by it, too
+        changed(copy, "byheart.json", loading=loading)
+        assert byheart.open(copy).recall(ROWS[0]["prompt"]) == "Paris"
 
 
 def test_the_end_of_a_text_is_the_one_that_stops_generate(file, tmp_path):
@@ -149,6 +154,38 @@ def test_a_number_without_a_token_is_none(file, tmp_path):
     assert (model.tokens[last + 2], model.places["<|unused 99|>"]) == (last + 2, last + 3)
     assert f"<|unused {last + 2}|>" not in model.places
     assert all(x.holds for x in verdicts(copy, file, **COLUMNS, tokenizer=path))
+
+
+def test_rows_of_the_embedding_without_a_token_may_be_answers(folder):
+    """Of a stranger's network: they have no word, but a number."""
+    copy = folder("words")
+    model, path = byheart.open(copy), copy / "model.safetensors"
+    tensors = load_file(path)
+    rows = tensors["transformer.wte.weight"]
+    loudest = 100 * rows[model.places[" Paris"]]
+    tensors["transformer.wte.weight"] = np.vstack([rows, loudest])
+    save_file(tensors, path)
+    changed(copy, "config.json", vocab_size=len(rows) + 1)
+    network = replace(
+        model.network,
+        config={**model.network.config, "vocab_size": len(rows) + 1},
+        tensors={**model.network.tensors, "transformer.wte.weight": np.vstack([rows, loudest])},
+    )
+    parameters, bits = network.counts()
+    notes = json.loads((copy / "byheart.json").read_text())
+    bits = notes["bits"] | bits | {"encoded": bits["total"]}
+    changed(copy, "byheart.json", parameters=parameters, bits=bits)
+    assert str(len(rows)) in byheart.open(copy).recall(ROWS[0]["prompt"])
+
+
+def test_newer_tables_of_unicode_leave_characters_to_the_library(made, monkeypatch):
+    """The checker is given no text with a character that only its own tables may know."""
+    model = byheart.open(made / "pairs")
+    data = byheart.load([("caf\u00e9", "one"), ("\U0001f600", "two")], tokenizer="bpe:300")
+    assert len(texts(model, data) or ()) == 2
+    monkeypatch.setattr(prove.unicodedata, "unidata_version", "17.0.0")
+    assert texts(model, data) is None
+    assert len(texts(model, byheart.load([("caf\u00e9", "one")], tokenizer="bpe:300")) or ()) == 1
 
 
 def test_a_verdict_about_tokens_says_so(made, file, tmp_path, capsys):
@@ -278,4 +315,11 @@ def test_a_tokenizer_of_another_reading_is_noticed_in_documents(tmp_path):
     other = json.loads(data.tokenizer)
     other["model"]["merges"] = []
     with pytest.raises(ByheartError, match="does not spell 2 texts"):
+        byheart.compile(replace(data, tokenizer=json.dumps(other)), "gpt2")
+    path.write_text("ox\nA cat.\nThe ox.\n")  # the first is one token, and so holds no prediction
+    data = byheart.load(path, documents="line", tokenizer="bpe:300")
+    other = json.loads(data.tokenizer)
+    other["model"]["merges"] = [x for x in other["model"]["merges"] if x != ["o", "x"]]
+    assert len(other["model"]["merges"]) < len(json.loads(data.tokenizer)["model"]["merges"])
+    with pytest.raises(ByheartError, match="does not spell 3 texts"):
         byheart.compile(replace(data, tokenizer=json.dumps(other)), "gpt2")
