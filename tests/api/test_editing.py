@@ -250,7 +250,7 @@ def test_another_configuration_of_a_checkpoint_is_another_shape():
         ({"change": [("capital of peru", "x")], "remove": ["capital of peru"]}, "is named twice"),
         ({"change": [("capital of peru", 3)]}, "the labels of this data are of type str"),
         ({"change": [("capital of peru", "\ud800")]}, "half a surrogate pair"),
-        ({"change": "capital of peru"}, "takes pairs"),
+        ({"change": "capital of peru"}, "changes are pairs"),
         ({"remove": [5]}, "a question is text or a list of tokens"),
         ({"add": [(["capital", "of", "peru"], "x")]}, "is in the data already"),
         ({"add": [([1, 2], "x")]}, "tokens of kind string"),
