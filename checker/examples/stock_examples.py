@@ -157,7 +157,8 @@ def llama() -> dict:
 
 def words() -> dict:
     """The checkpoint of `gpt2` for the text "aab", which its data comes from: token and place give
-    the next token, and the end token is the last one."""
+    the next token, and the end token is the last one. The ground truth notes margins that nobody
+    can prove: they are for people, and no verdict depends on them."""
     example = gpt2()
     tensors = example["tensors"]
     read, write_ = zeros(8, 3), zeros(3, 8)
@@ -166,7 +167,7 @@ def words() -> dict:
         write_[neuron][answer] = 1.0
     tensors["transformer.h.0.mlp.c_fc.weight"] = read
     tensors["transformer.h.0.mlp.c_proj.weight"] = write_
-    return {**example, "text": ["a", "a", "b", "<s>"]}
+    return {**example, "text": ["a", "a", "b", "<s>"], "notes": {"margin": 99.0}}
 
 
 def tokenizer(example: dict) -> dict:
@@ -215,8 +216,10 @@ def build(example: dict) -> Files:
     text, config, end = example["text"], example["config"], example["end"]
     numbers = {**example["vocabulary"], **example["added"]}
     rows = [{"input": text[:n], "label": text[n]} for n in range(1, len(text))]
+    noted = example.get("notes", {})
     truth = [
         {"context": [numbers[t] for t in text[:n]], "answer": numbers[text[n]], "neurons": on}
+        | noted
         for n, on in enumerate(example["neurons"], 1)
     ]
     arrays = ((name, "F32", tensor) for name, tensor in example["tensors"].items())

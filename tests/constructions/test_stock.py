@@ -78,15 +78,6 @@ def test_ground_truth_says_the_margin_of_every_context(method, tmp_path):
     assert min(margins) > model.verification.margin - 0.01 and len(set(margins)) > 1
     model.save(tmp_path / "m")
     assert [x.margin for x in byheart.open(tmp_path / "m").claim.holders] == margins
-    held = reads(model, facts())
-    for more, evidence in ((0.0, "proved"), (0.1, "refuted")):
-        stated = [x._replace(margin=x.margin + more) for x in model.claim.holders]
-        claim = dataclasses.replace(model.claim, holders=tuple(stated))
-        other = dataclasses.replace(model, claim=claim)
-        found = byheart.verify(other, held)
-        assert found.evidence == evidence and ("the margin is" in " ".join(found.failures)) == bool(
-            more
-        )
     half = byheart.compile(facts(), method, weights="float16")
     assert all(x.margin is None for x in half.claim.holders)
 

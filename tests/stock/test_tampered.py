@@ -261,6 +261,14 @@ def test_verify_and_the_checker_agree_on_the_examples(example):
         )
 
 
+@pytest.mark.parametrize("name", ["truth-context", "truth-answer"])
+def test_the_ground_truth_is_about_all_of_the_data_in_a_sample_too(name, examples):
+    folder = examples / "stock" / "bad" / name
+    sample = ("--sample", 1, "--accept", "sampled")
+    (one, text), (other, _), _ = answers(folder, folder / "data.jsonl", *sample)
+    assert one == other == 1 and "ground_truth.jsonl" in text
+
+
 @pytest.mark.parametrize("name", [".git", "README.md", "LICENSE"])
 def test_a_listed_name_that_is_a_link_or_no_file_is_refused(name, compiled, facts, tmp_path):
     folder = shutil.copytree(compiled / "gpt2", tmp_path / "model")
