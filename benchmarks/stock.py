@@ -23,7 +23,7 @@ from byheart.models.source import settlement
 from byheart.stock.forward import answers
 from byheart.stock.prove import numbered, reads
 from byheart.stock.texts import texts_of
-from byheart.theory.information import ALLENZHU_2024, MORRIS_2025
+from byheart.theory.information import ALLENZHU_2024, morris_2025
 
 from .report import Options, cpu_seconds, machine, of, table
 
@@ -246,15 +246,15 @@ def markdown(results: dict) -> str:
     parts = [
         table(heads, body),
         "It is not small. The entropy is what these answers need by their frequencies; a parameter "
-        "of 32 bits could hold 32 of them, training reaches about 2 (Allen-Zhu and Li 2024) to 3.6 "
-        "(Morris et al. 2025) by rules of thumb:",
+        "of 32 bits could hold 32 of them, training reaches about 2 (Allen-Zhu and Li 2024) to "
+        "3.83 (Morris et al. 2025, by summaries of it) by rules of thumb:",
     ]
     heads = ("data, method", "parameters", "per neuron", "bits per parameter", "entropy, bits",
-             "parameters at 2 bits each", "at 3.6", "at 32")  # fmt: skip
+             "parameters at 2 bits each", "at 3.83", "at 32")  # fmt: skip
     plain, body = [row for row in rows if not row["options"]], []
     for row in plain:
         bits, count = row["entropy"], row["parameters"]
-        limits = (f"{bits / each:,.0f}" for each in (ALLENZHU_2024, MORRIS_2025, 32))
+        limits = (f"{bits / each:,.0f}" for each in (ALLENZHU_2024, morris_2025(), 32))
         body.append(
             (named(row), count, f"{count / row['stored']:,.0f}", f"{bits / count:.4f}",
              f"{bits:,.0f}", *limits)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..errors import ByheartError, OptionError
 from ..machine.tables import plural
 from ..theory import ArchitectureFacts, Bound, DataFacts
-from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_held, bits_needed
+from ..theory.information import ALLENZHU_2024, bits_held, bits_needed, morris_2025
 from ..theory.madden2024.capacity import lemma_1_parameters
 from ..theory.question import ACTIVATIONS, ATTENTIONS
 from . import ARCHITECTURES, PUBLIC
@@ -98,7 +98,8 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
     needed = bits_needed(contexts, data.labels or 1)
     code = needed if data.code_length is None else data.code_length
     held: dict[str, float] = {"theorem": k * (model.bits or 0)}
-    held |= {"allenzhu2024": bits_held(k, ALLENZHU_2024), "morris2025": bits_held(k, MORRIS_2025)}
+    rates = {"allenzhu2024": ALLENZHU_2024, "morris2025": morris_2025(model.bits)}
+    held |= {rule: bits_held(k, rate) for rule, rate in rates.items()}
     ratio = {name: needed / value if value else None for name, value in held.items()}
 
     def answer(fits: str, reason: str) -> Verdict:

@@ -7,7 +7,7 @@ from ..architectures.bounding import architecture_facts
 from ..errors import ByheartError
 from ..machine.tables import plural
 from ..theory import Question, answers
-from ..theory.information import ALLENZHU_2024, MORRIS_2025
+from ..theory.information import ALLENZHU_2024, morris_2025
 from ..theory.papers import cited
 from .answer import Extraction, Limit, MembershipTest, Memorised
 from .items import Items
@@ -18,14 +18,14 @@ REFERENCES = (UNIFORM, UNIGRAM)  # that are not models
 
 def limits(path: Path, parameters: int, stored: int) -> tuple[Limit, ...]:
     """What this many parameters could hold: bits, and what theorems say about contexts."""
-    rules = {"allenzhu2024": ALLENZHU_2024, "morris2025": MORRIS_2025}
+    each = max(1, stored // parameters)
+    rules = {"allenzhu2024": ALLENZHU_2024, "morris2025": morris_2025(each)}
     held = [
         Limit(f"{cited(paper)}, {rate:g} per parameter", "rule_of_thumb", rate * parameters)
         for paper, rate in rules.items()
     ]
     held.append(Limit("stored bits", "theorem", stored))
     try:
-        each = max(1, stored // parameters)
         model = architecture_facts(str(path), {}, bits=each)
         rows = tuple(answers(Question(None, model, each)))
     except ByheartError:  # an architecture that the theorems are not about

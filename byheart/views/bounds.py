@@ -15,8 +15,10 @@ from ..architectures.bounding import FITS, Verdict
 from ..machine.tables import number, plural
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, Figure
 from ..theory.curves import curves
+from ..theory.information import ALLENZHU_2024, morris_2025
 from ..theory.item import SIGNS, Bound
 from ..theory.papers import cited
+from ..theory.question import ArchitectureFacts
 from ..theory.table_1 import Cell, FilledTable
 from .terminal import Row, columns, counts, drawn, right, rounded, rows
 
@@ -24,7 +26,6 @@ PARTS = {"theorem": "Theorems", "rule_of_thumb": "Rules of thumb: measured, not 
 REST = ("Rates, without a number, and open problems", ("rate", "open"))
 STYLES = {"yes": "green", "likely": "green", "no": "red"}  # of a verdict; others are yellow
 FEW = 10  # rows that are all shown
-HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
 CAPACITY = "that can have any distributions: the rank over omega - 1"
 UNCLEAR = "the singular values have no gap, so the capacity is not known"
 SIZES = ("layers", "dimension", "heads", "width", "vocabulary", "length", "attention")
@@ -44,7 +45,7 @@ def view(result: Bounds, all: bool = False) -> Group:
     data, model = result.dataset, result.architecture
     parts: list[RenderableType] = []
     if result.verdict is not None:
-        parts += [*_verdict(result.verdict, result.models), Text()]
+        parts += [*_verdict(result.verdict, result.models, model), Text()]
     elif result.models:
         parts += [rows(_compiled(result.models)), Text()]
     if data is not None:
@@ -154,7 +155,9 @@ def _compiled(models: Sequence[SizeRow]) -> list[Row]:
     ]
 
 
-def _verdict(verdict: Verdict, models: Sequence[SizeRow]) -> list[RenderableType]:
+def _verdict(
+    verdict: Verdict, models: Sequence[SizeRow], model: ArchitectureFacts | None
+) -> list[RenderableType]:
     line = Text(FITS[verdict.fits], style=f"bold {STYLES.get(verdict.fits, 'yellow')}")
     line.append(f": {cited(verdict.reason)}", "not bold default")
     code = verdict.code
@@ -163,8 +166,15 @@ def _verdict(verdict: Verdict, models: Sequence[SizeRow]) -> list[RenderableType
         ("of this data", number(math.ceil(code)), "by the frequencies of its labels"),
         *_compiled(models),
     ]
-    for name, key in HELD:
-        ratio, held = verdict.ratio[key], verdict.held[key]
+    rates = {
+        "allenzhu2024": ALLENZHU_2024,
+        "morris2025": morris_2025(model.bits if model else None),
+    }
+    for key, held in verdict.held.items():
+        ratio, name = (
+            verdict.ratio[key],
+            f"{rates[key]:g} bits each" if key in rates else "by theorem",
+        )
         about = "" if ratio is None else f"needed / held {ratio:.3g}, this data {code / held:.3g}"
         shown.append((f"held, {name}", number(round(held)), about))
     return [line, rows(shown)]

@@ -110,6 +110,8 @@ def test_shards_and_short_number_types(checkpoint, ids, random_rows):
     parts = audit(sharded, ids(rows), loading=BIN)
     assert parts.code_length == whole.code_length
     half = audit(checkpoint("llama", scale=2.0, dtype="bfloat16"), ids(rows), loading=BIN)
+    trained = [x.name for x in half.limits if "Morris" in x.name]
+    assert trained == ["Morris et al. (2025), 3.51 per parameter"]
     assert half.model.stored_bits == 16 * half.model.parameters
     assert half.code_length == pytest.approx(whole.code_length, rel=0.05)
 

@@ -93,6 +93,16 @@ def test_every_numbered_bound_of_the_papers_is_there():
     assert {item.paper for item in rules_of_thumb.ITEMS.values()} == {"allenzhu2024", "morris2025"}
 
 
+@pytest.mark.parametrize(("bits", "held"), [(16, 351), (32, 383), (None, 383)])
+def test_what_trained_models_hold_depends_on_the_number_type(bits, held):
+    (row,) = (
+        x
+        for x in answers(Question(None, ArchitectureFacts(parameters=100, bits=bits), bits))
+        if x.paper == "morris2025"
+    )
+    assert row.value == pytest.approx(held) and "by summaries" in row.reason
+
+
 def test_what_came_after_is_known_by_abstracts_alone():
     """So it is a rate, says what was read, and never has a value."""
     rows = answers(Question(sized(1000), ArchitectureFacts()))
