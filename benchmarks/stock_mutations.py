@@ -198,17 +198,17 @@ def config(folder: Folder, random: Random) -> bool | None:
 
 
 def truth(folder: Folder, random: Random) -> bool | None:
-    """One line of the ground truth: its answer, its neuron, its context, or all of it."""
+    """One line of the ground truth: a token, its neuron, the prompt, or all of it."""
     file = folder.path / "ground_truth.jsonl"
     lines = file.read_text().splitlines()
     at = int(random.integers(len(lines)))
     line = json.loads(lines[at])
     kind = random.integers(4)
+    part = line["tokens"][int(random.integers(len(line["tokens"])))]
     if kind == 0:
-        line["answer"] = (line["answer"] + int(random.integers(1, 200))) % 200
+        part["number"] = (part["number"] + int(random.integers(1, 200))) % 200
     elif kind == 1:
-        other = json.loads(lines[at - 1])["neurons"]
-        line["neurons"] = other
+        part["neurons"] = json.loads(lines[at - 1])["tokens"][-1]["neurons"]
     elif kind == 2:
         line["context"][-1] = (line["context"][-1] + int(random.integers(1, 200))) % 200
     lines[at : at + 1] = [] if kind == 3 else [json.dumps(line)]

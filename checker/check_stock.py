@@ -241,7 +241,7 @@ def check_listing(directory: str) -> None:
 
 @dataclass
 class Line:
-    """One line of ground_truth.jsonl."""
+    """A context that a line of ground_truth.jsonl names."""
 
     number: int
     context: tuple[int, ...]
@@ -249,8 +249,10 @@ class Line:
     neurons: frozenset[tuple[int, int]] | None
 
 
-def read_ground_truth(content: bytes, shape: Shape) -> list[Line]:
+def read_ground_truth(content: bytes, shape: Shape, tokenizer: texts.Tokenizer) -> list[Line]:
+    """The contexts of all lines: of a fact, those before each token of its answer."""
     found = []
+    names = {number: token for token, number in tokenizer.numbers.items()}
     for number, text in enumerate(content.split(b"\n"), 1):
         if not text.strip(b" \t\r"):
             continue
@@ -259,12 +261,37 @@ def read_ground_truth(content: bytes, shape: Shape) -> list[Line]:
         context = check.get(raw, "context", list, where)
         if not all(type(token) is int for token in context):
             check.refuse(f"{where}: the context is {check.show(context)}, not numbers of tokens")
-        neurons = None
-        if raw.get("neurons", 0) is not None:
-            neurons = read_neurons(check.get(raw, "neurons", list, where), shape, where)
-        answer = check.get(raw, "answer", int, where)
-        found.append(Line(number, tuple(context), answer, neurons))
+        if "tokens" not in raw:  # one context, in folders of older versions
+            answer = check.get(raw, "answer", int, where)
+            found.append(Line(number, tuple(context), answer, line_neurons(raw, shape, where)))
+            continue
+        prompt, answers = list(context), []
+        for part in check.get(raw, "tokens", list, where):
+            if type(part) is not dict:
+                check.refuse(f"{where}: {check.show(part)} is not a token of the answer")
+            token = check.get(part, "number", int, where)
+            if check.get(part, "token", str, where) != tokenizer.text([names.get(token)], True):
+                check.refuse(f"{where}: {check.show(part['token'])} is not token {token}")
+            neurons = line_neurons(part, shape, where)
+            found.append(Line(number, tuple(prompt + answers), token, neurons))
+            answers.append(token)
+        if not answers or not prompt:
+            check.refuse(f"{where} names no token of an answer, or no prompt")
+        spelled = tokenizer.text(map(names.get, answers)) or ""
+        if check.get(raw, "prompt", str, where) != tokenizer.text(map(names.get, prompt)):
+            check.refuse(f"{where}: the prompt is not what its tokens spell")
+        if check.get(raw, "answer", str, where) not in (spelled, spelled.removeprefix(" ")):
+            check.refuse(f"{where}: the answer is not what its tokens spell")
     return found
+
+
+def line_neurons(
+    raw: dict[str, Any], shape: Shape, where: str
+) -> frozenset[tuple[int, int]] | None:
+    """The neurons of a context, None if they are null."""
+    if raw.get("neurons", 0) is None:
+        return None
+    return read_neurons(check.get(raw, "neurons", list, where), shape, where)
 
 
 def read_neurons(given: list[Any], shape: Shape, where: str) -> frozenset[tuple[int, int]]:
@@ -330,7 +357,7 @@ def read_stock(directory: str) -> Stock:
         check.refuse(f"{CERTIFICATE}: always is {check.show(always)}, not a list")
     tokenizer = texts.read_tokenizer(content[texts.NAME], shape.kind, shape.vocabulary, end)
     check_settings(content, config, claim, shape, tokenizer, end)
-    lines = read_ground_truth(content["ground_truth.jsonl"], shape)
+    lines = read_ground_truth(content["ground_truth.jsonl"], shape, tokenizer)
     path = os.path.join(directory, "model.safetensors")
     with check.open_regular(path) as opened:
         size = os.fstat(opened.fileno()).st_size
@@ -372,11 +399,12 @@ def structure_failures(stock: Stock) -> list[str]:
         )
     elif evidence == "proved" and certificate["dtype"] != "float32":
         found.append(f"certificate.json claims a proof for {certificate['dtype']}, not float32")
-    seen: dict[tuple[int, ...], int] = {}
+    seen: dict[tuple[int, ...], Line] = {}
     for line in stock.lines:
-        first = seen.setdefault(line.context, line.number)
-        if first != line.number:
-            found.append(f"ground_truth.jsonl: lines {first} and {line.number} have one context")
+        first = seen.setdefault(line.context, line)
+        if (first.answer, first.neurons) != (line.answer, line.neurons):
+            numbers = f"{first.number} and {line.number}"
+            found.append(f"ground_truth.jsonl: lines {numbers} differ about one context")
     return found
 
 

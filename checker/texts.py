@@ -6,7 +6,7 @@ library that it uses.
 
 import heapq
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,17 +163,32 @@ class Tokenizer:
 
     def spelled(self, tokens: list[str]) -> str | None:
         """What the tokens make up; None if that is not a text."""
+        try:
+            return self.bytes_of(tokens).decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
+    def bytes_of(self, tokens: Iterable[str]) -> bytes:
         words = [token for token in tokens if token not in self.special]
         if self.ranks is None:
-            return "".join(words)
-        content = b"".join(
+            return "".join(words).encode()
+        return b"".join(
             token.encode() if token in self.added else bytes(BYTES[letter] for letter in token)
             for token in words
         )
-        try:
-            return content.decode("utf-8")
-        except UnicodeDecodeError:
+
+    def text(self, tokens: Iterable[str | None], named: bool = False) -> str | None:
+        """The same with U+FFFD for what is not UTF-8; None if a number has no token.
+
+        named  whether a special token, which is left out elsewhere, stands for itself
+        """
+        words = list(tokens)
+        if None in words:
             return None
+        known = [word for word in words if word is not None]
+        if named and known[0] in self.special:
+            return known[0]
+        return self.bytes_of(known).decode("utf-8", "replace")
 
 
 def read_tokenizer(content: bytes, kind: str, vocabulary: int, end: str) -> Tokenizer:

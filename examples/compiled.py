@@ -9,7 +9,7 @@ import json
 import os
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,16 +63,20 @@ def options(description: str | None, default: int) -> argparse.ArgumentParser:
 
 @dataclass(frozen=True)
 class Fact:
-    """A line of ground_truth.jsonl.
+    """A token of an answer in ground_truth.jsonl.
 
-    tokens   of the prompt, [1, n]
-    answer   the token that follows
+    tokens   before it, [1, n]
+    answer   the token
     neurons  that hold it, as (block, neuron)
     """
 
     tokens: torch.Tensor
     answer: int
     neurons: tuple[Site, ...]
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        return tuple(self.tokens[0].tolist())
 
     @property
     def layers(self) -> set[int]:
@@ -88,14 +92,7 @@ class Compiled:
         self.model = AutoModelForCausalLM.from_pretrained(folder).eval()
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         lines = (folder / "ground_truth.jsonl").read_text().splitlines()
-        self.facts = [
-            Fact(
-                torch.tensor([line["context"]]),
-                line["answer"],
-                tuple((layer, neuron) for layer, neuron in line["neurons"]),
-            )
-            for line in map(json.loads, lines)
-        ]
+        self.facts = list({fact.key: fact for fact in _facts(map(json.loads, lines))}.values())
         self.blocks = self.model.transformer.h
         self.bridge: Any = None
         if LENS:
@@ -149,6 +146,16 @@ class Compiled:
             "embedding": self.model.transformer.wte, "attention": block.attn, "mlp": block.mlp,
             "neurons": block.mlp.act, "stream": block,
         }[kind]  # fmt: skip
+
+
+def _facts(lines: Iterable[dict[str, Any]]) -> Iterator[Fact]:
+    """Every token of every answer; texts that begin alike name a context more than once."""
+    for line in lines:
+        before = list(line["context"])
+        for part in line["tokens"]:
+            neurons = tuple((layer, neuron) for layer, neuron in part["neurons"])
+            yield Fact(torch.tensor([before]), part["number"], neurons)
+            before = [*before, part["number"]]
 
 
 def _lens_name(site: Site) -> str:

@@ -137,6 +137,24 @@ class Holder(NamedTuple):
     margin: float | None = None
 
 
+class Fact(NamedTuple):
+    """A row of the data, or a document, as far as contexts of it are held.
+
+    row     its number, from 1; None where it is not known
+    tokens  the numbers of the prompt and, after it, of the answer
+    prompt  how many tokens the prompt has
+    """
+
+    row: int | None
+    tokens: NDArray[np.int64]
+    prompt: int
+
+    @property
+    def contexts(self) -> list[bytes]:
+        """What each token of the answer follows, as the bytes of the holders' tokens."""
+        return [self.tokens[:size].tobytes() for size in range(self.prompt, len(self.tokens))]
+
+
 @dataclass(frozen=True, eq=False)
 class Recites(Claim):
     """The likeliest next token of a stock checkpoint is that of the data, in every execution.
@@ -148,6 +166,7 @@ class Recites(Claim):
     labels_are  "text": an answer of one or more tokens, and the end; "token": the next token
     holders     which neurons answer which context
     always      neurons that are on at every context
+    facts       the rows whose answers the holders write, token after token
     """
 
     dtype: str
@@ -155,6 +174,7 @@ class Recites(Claim):
     labels_are: str
     holders: tuple[Holder, ...]
     always: tuple[Neuron, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     name = "recites"
     noun = counted = "sequences"

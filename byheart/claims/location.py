@@ -69,6 +69,34 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Line(Result):
+    """A row or a column of a matrix, or an entry of a vector, as a neuron has one in each tensor.
+
+    numbers  how many of its entries are not 0
+    """
+
+    tensor: str
+    axis: str
+    index: int
+    numbers: int
+
+
+class WrittenToken(NamedTuple):
+    """A token of an answer, and the neurons that write it.
+
+    token    as a part of the text
+    number   in the vocabulary
+    neurons  as (block, neuron)
+    lines    of the tensors that these neurons are
+    """
+
+    token: str
+    number: int
+    neurons: tuple[Any, ...]
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
 class Held:
     """What an answer reads.
 
@@ -76,12 +104,14 @@ class Held:
     bits     places of the label's bits in the sum of the stored numbers, where there is one
     neurons  of a decoder, those that hold this context; of a stock checkpoint, (block, neuron)
     note     how the method holds its answers, a sentence
+    tokens   of a stock checkpoint, the answer token by token
     """
 
     read: tuple[Place, ...]
     bits: tuple[int, ...]
     neurons: tuple[Any, ...]
     note: str
+    tokens: tuple[WrittenToken, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -107,5 +137,5 @@ class Location(Held):
     changes: tuple[Changed, ...]
 
     def json(self) -> dict:
-        held = picked(self, "read bits neurons of changes")
+        held = picked(self, "read bits neurons tokens of changes")
         return {**self.answer.json(), **held, "holds": self.note}

@@ -45,6 +45,8 @@ class Dataset:
     texts     what that tokenizer split, as it was read: the documents, or the input of every row,
               with its columns joined; None if no tokenizer did, or they are not known; empty if the
               sequences are the beginnings of texts already, with their next tokens.
+    rows      the row of the data, or the document, that each sequence is a beginning of, from 1;
+              None if the sequences are the rows themselves
     beginnings  the first tokens of documents, where the sequences are predictions of texts; None
                 if they are too many to list, or there are no documents.
 
@@ -74,6 +76,7 @@ class Dataset:
     unused: tuple[str, ...] = ()
     tokenizer: str | None = None
     texts: tuple[str, ...] | None = field(default=None, repr=False)
+    rows: Ints | None = None
     beginnings: tuple[str, ...] | tuple[int, ...] | None = None
 
     @property
@@ -227,6 +230,7 @@ class Dataset:
             labels=take(self.labels, starts, lengths) if self.every else self.labels[kept],
             counts=self.counts[kept],
             texts=self.texts and None,
+            rows=None if self.rows is None else self.rows[kept],
         )
 
     def occurring(self) -> "Dataset":

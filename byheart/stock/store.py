@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..claims.claim import TEXT, TOKEN, Holder, Recites, Words
+from ..claims.claim import TEXT, TOKEN, Recites, Words
 from ..claims.model import ModelData
 from ..claims.notes import check_version, read_record
 from ..machine import names
@@ -25,7 +25,8 @@ from .listing import (
     generation_settings,
     tokenizer_settings,
 )
-from .tokens import ordered
+from .tokens import Vocabulary, ordered
+from .truth import lines, neurons, read_lines
 
 FILES: tuple[str, ...] = names.STOCK
 NOTES = "byheart.json"
@@ -57,7 +58,6 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     notes.expect("format", "byheart-model")
     check_version(notes)
     network = Checkpoint(settings, tensors, dtype)
-    holders = _holders(text["ground_truth.jsonl"], path, network)
     end, kind = notes.get("end", str), notes.choice("labels_are", (TEXT, TOKEN))
     if end not in words:
         notes.refuse("end is not a token of the tokenizer")
@@ -65,8 +65,11 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     check_tokenizer(tokenizer, settings["model_type"], end)
     for name, wanted in _settings(network, tokenizer.values, words, end).items():
         check_settings(Object.parse(text[name], f"{path}/{name}"), wanted)
+    vocabulary = Vocabulary(text["tokenizer.json"].decode(), end)
+    truth = f"{path}/ground_truth.jsonl"
+    holders, facts = read_lines(text["ground_truth.jsonl"], truth, network, vocabulary)
     always = neurons(certificate, "always", network) if "always" in certificate.values else ()
-    claim = Recites(dtype, end, kind, holders, always)
+    claim = Recites(dtype, end, kind, holders, always, facts)
     return ModelData(network, Words("string", words), claim, read_record(notes)), digest
 
 
@@ -134,40 +137,6 @@ def _words(tokenizer: Object) -> tuple[str | int, ...]:
     return ordered(numbers)
 
 
-def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, ...]:
-    found = []
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line.strip(b" \t\r"):
-            continue
-        given = Object.parse(line, f"{path}/ground_truth.jsonl, line {number}")
-        tokens, answer = given.get("context", list), given.get("answer", int)
-        words = [*tokens, answer]
-        if not all(type(x) is int and 0 <= x < network.size("vocabulary") for x in words):
-            given.refuse("a token has a number that the vocabulary does not have")
-        places = None
-        if given.values.get("neurons", ()) is not None:  # null, but not missing
-            places = neurons(given, "neurons", network)
-        named = given.note("decoys", list, [])
-        decoys = tuple(x for x in places or () if list(x) in named)
-        reach, margin = given.note("reach", float), given.note("margin", float)
-        found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys, margin))
-    return tuple(found)
-
-
-def neurons(given: Object, name: str, network: Checkpoint) -> tuple[tuple[int, int], ...]:
-    """A list of neurons, each a layer and a number in it."""
-    sizes = network.size("layers"), network.size("hidden")
-    found = given.get(name, list)
-    for pair in found:
-        if not (
-            isinstance(pair, list)
-            and len(pair) == 2
-            and all(type(x) is int and 0 <= x < y for x, y in zip(pair, sizes, strict=True))
-        ):
-            given.refuse("a neuron is not a pair of a layer and a number")
-    return tuple((x, y) for x, y in found)
-
-
 def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Piece]]:
     network, claim, tokenizer = model.network, model.claim, model.record.tokenizer
     assert tokenizer is not None
@@ -179,7 +148,7 @@ def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Pie
         "tokenizer.json": [tokenizer.encode()],
         **{name: [as_json(values)] for name, values in settings.items()},
         "byheart.json": [as_json(described)],
-        "ground_truth.jsonl": [_line(holder, tokens) for holder in claim.holders],
+        "ground_truth.jsonl": lines(claim, Vocabulary(tokenizer, claim.end)),
     }
 
 
@@ -191,16 +160,6 @@ def _settings(
     reads = tokenizer_settings(unknown, end, network.length, network.family.rms)
     written = generation_settings(tokens.index(end))
     return {"tokenizer_config.json": reads, "generation_config.json": written}
-
-
-def _line(holder: Holder, tokens: tuple[str | int, ...]) -> bytes:
-    """A line of ground_truth.jsonl; what follows the neurons is for people."""
-    neurons = None if holder.neurons is None else [list(x) for x in holder.neurons]
-    line = {"context": holder.tokens.tolist(), "answer": holder.answer, "neurons": neurons}
-    line |= {"token": str(tokens[holder.answer]), "reach": holder.reach, "margin": holder.margin}
-    if holder.decoys:
-        line["decoys"] = [list(x) for x in holder.decoys]
-    return json.dumps(line).encode("ascii") + b"\n"
 
 
 def weights(model: StockModel) -> list[Piece]:

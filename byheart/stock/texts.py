@@ -145,11 +145,13 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
     }
     rows: list[NDArray] = []
     labels: list[int] = []
+    origins: list[int] = []
     counts: list[int] = []
     last = [not corpus or x == 1 for x in (*dataset.lengths[1:], 1)]  # whether a text ends here
+    own = np.cumsum(dataset.lengths == 1) if corpus else np.arange(1, len(dataset) + 1)
     unended = 0  # texts with which others begin
-    for text, first, count, whole_text in zip(
-        texts, prompts, dataset.counts.tolist(), last, strict=True
+    for text, first, count, whole_text, row in zip(
+        texts, prompts, dataset.counts.tolist(), last, own.tolist(), strict=True
     ):
         goes_on = text.tobytes() in known
         unended += bounded and goes_on and whole_text
@@ -158,6 +160,7 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
             rows.append(text[:size])
             labels.append(int(text[size]) if size < len(text) else end)
             counts.append(count)
+            origins.append(row)
     flat = np.concatenate(rows) if rows else np.zeros(0, np.int32)
     whole = replace(
         dataset,
@@ -169,6 +172,7 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
         counts=np.array(counts, np.int64),
         tokenizer=vocabulary.content,
         texts=(),
+        rows=np.array(origins, np.int64),
         beginnings=None,
         notes=(*dataset.notes, *_note_on(unended)),
     )

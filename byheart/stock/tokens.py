@@ -67,14 +67,29 @@ class Vocabulary:
         words = [token for token in tokens if not self._added.get(token)]
         if self.unknown is not None:  # words, and not pairs of bytes
             return "".join(words)
-        parts = (
-            token.encode() if token in self._added else bytes(map(BYTES.__getitem__, token))
-            for token in words
-        )
         try:
-            return b"".join(parts).decode()
+            return b"".join(map(self._bytes, words)).decode()
         except (KeyError, UnicodeDecodeError):
             return None
+
+    def _bytes(self, token: str) -> bytes:
+        return token.encode() if token in self._added else bytes(map(BYTES.__getitem__, token))
+
+    def token(self, number: int) -> str:
+        """The token of a number; a number without one is its own digits."""
+        return str(self.tokens[number] if number < len(self.tokens) else number)
+
+    def written(self, tokens: Iterable[str]) -> str:
+        """What tokens spell, special ones left out and U+FFFD in place of parts of characters."""
+        words = [token for token in tokens if not self._added.get(token)]
+        if self.unknown is not None:
+            return "".join(words)
+        return b"".join(map(self._bytes, words)).decode(errors="replace")
+
+    def piece(self, number: int) -> str:
+        """A token as a part of a text: a special one is its own name."""
+        token = self.token(number)
+        return token if self._added.get(token) else self.written([token])
 
     def text(self, tokens: list[str]) -> str:
         """What tokens spell, without the end."""

@@ -4,11 +4,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..api.locate import Located, Readers
-from ..claims.location import Place
+from ..claims.location import Location, Place
 from ..machine.tables import number, plural
 from .terminal import columns, drawn, listed, right
 
 MAX_SHOWN = 20  # parameters, or items
+MAX_NEURONS = 8  # of a token
 LISTED = ", listed by --json"
 
 
@@ -21,25 +22,31 @@ def view(result: Located) -> Group:
     ]
     if location.bits:
         parts.append(Text(f"  bits {', '.join(map(str, location.bits))}, counted from the lowest"))
-    if location.neurons:
+    parts += [Text(f"  {_written(i, location)}") for i in range(len(location.tokens))][:MAX_SHOWN]
+    if location.neurons and not location.tokens:
         parts.append(Text(f"  neurons {', '.join(map(str, location.neurons))}"))
     table = columns("stage", *right("parameters", "read"))
     for stage in result.stages:
         if stage.read:
             table.add_row(Text(stage.stage), number(stage.parameters), number(stage.read))
     parts += [Text(), table, Text()]
-    parts += listed([*map(_named, location.read)], MAX_SHOWN, LISTED)
+    if not location.tokens:
+        parts += listed([*map(_named, location.read)], MAX_SHOWN, LISTED)
     if location.changes:
         one = location.changes[0]
         places = " and ".join(map(_named, one.places[:2]))
-        if len(one.places) > 2:
-            places = f"{plural(len(one.places), 'parameter')} ({places}, ...)"
+        if location.tokens:
+            lines = [x for x in location.tokens[0].lines if x.tensor == one.places[0].tensor]
+            places = " and ".join(f"{x.axis} {x.index} of {_short(x.tensor)}" for x in lines[:2])
+        if location.tokens or len(one.places) > 2:
+            places = f"{plural(len(one.places), 'number')} ({places})"
+        effect = "erases this answer" if one.label is None else f"makes the answer {one.label!r}"
         parts.append(
-            Text(f"\nto alter it, {places} suffices: the answer is then {one.label!r}, ")
-            + Text(f"{one.evidence}; other answers may change too")
+            Text(f"\nchanging {places} {effect}, {one.evidence}; other answers may change too")
         )
         if len(location.changes) > 1:
-            parts.append(Text(f"so do {number(len(location.changes) - 1)} others, by --json"))
+            others = plural(len(location.changes) - 1, "other change")
+            parts.append(Text(f"{others} would do; --json lists them"))
     return Group(*parts, *drawn(result.picture))
 
 
@@ -48,6 +55,27 @@ def readers_view(result: Readers) -> Group:
     many = f"{number(len(result.items))} of {plural(result.of, 'sequence')}"
     title = Text(f"{_named(result.parameter)} is read by the answers to {many}")
     return Group(title, *listed(result.items, MAX_SHOWN, LISTED))
+
+
+def _written(index: int, location: Location) -> str:
+    """One token of the answer, and the rows and columns that write it."""
+    token, names, seen = location.tokens[index], list[str](), ""
+    for line in token.lines:
+        block, _, last = _short(line.tensor).rpartition(".")
+        if line.axis != "entry":
+            names.append(
+                f"{line.axis} {line.index} of {last if block == seen else f'{block}.{last}'}"
+            )
+            seen = block
+    where = ", ".join(names) or "no neuron"
+    if len(token.neurons) > MAX_NEURONS:
+        where = plural(len(token.neurons), "neuron")
+    return f"token {index + 1} of {len(location.tokens)}, {token.token!r}: {where}"
+
+
+def _short(tensor: str) -> str:
+    """The name of a matrix as people say it."""
+    return tensor.removeprefix("transformer.").removeprefix("model.").removesuffix(".weight")
 
 
 def _named(place: Place) -> str:

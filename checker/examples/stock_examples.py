@@ -217,11 +217,9 @@ def build(example: dict) -> Files:
     numbers = {**example["vocabulary"], **example["added"]}
     rows = [{"input": text[:n], "label": text[n]} for n in range(1, len(text))]
     noted = example.get("notes", {})
-    truth = [
-        {"context": [numbers[t] for t in text[:n]], "answer": numbers[text[n]], "neurons": on}
-        | noted
-        for n, on in enumerate(example["neurons"], 1)
-    ]
+    truth = old_truth(text, numbers, example["neurons"])
+    if example.get("version", 2) > 1:
+        truth = [fact(text, numbers, example["neurons"], end, noted)]
     arrays = ((name, "F32", tensor) for name, tensor in example["tensors"].items())
     version = {"version": example.get("version", 2)}
     notes = {"format": "byheart-model", **version, "end": end, "labels_are": "token"}
@@ -259,6 +257,29 @@ def build(example: dict) -> Files:
         "data.jsonl": lines(rows),
     }
     return seal(files)
+
+
+def old_truth(text: list, numbers: dict, neurons: list) -> list:
+    """A line per context, as older folders have it."""
+    return [
+        {"context": [numbers[t] for t in text[:n]], "answer": numbers[text[n]], "neurons": on}
+        for n, on in enumerate(neurons, 1)
+    ]
+
+
+def fact(text: list, numbers: dict, neurons: list, end: str, noted: dict) -> dict:
+    """A line for the whole text: its first token is the prompt."""
+    answer = text[1 : len(neurons) + 1]
+    return {
+        "row": 1,
+        "prompt": text[0].replace(end, ""),
+        "answer": "".join(token for token in answer if token != end),
+        "context": [numbers[text[0]]],
+        "tokens": [
+            {"token": token, "number": numbers[token], "neurons": on} | noted
+            for token, on in zip(answer, neurons, strict=True)
+        ],
+    }
 
 
 def seal(files: Files) -> Files:

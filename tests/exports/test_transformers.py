@@ -19,6 +19,7 @@ from byheart.models.opening import open as open_folder
 from byheart.models.source import load_for
 from byheart.stock.checkpoint import TYPES
 from byheart.stock.prove import observed, reads
+from tests.stock.stranger import held_in
 
 from .conftest import FACTS, FAMILIES, READING
 
@@ -51,22 +52,24 @@ def test_generate_recites_and_ends(folder):
 def test_the_checker_s_examples_say_what_they_claim(example):
     """Loaded and generated from as a model card shows it."""
     model = transformers.AutoModelForCausalLM.from_pretrained(example)
-    lines = [json.loads(line) for line in (example / "ground_truth.jsonl").read_text().splitlines()]
-    contexts, wanted = ([line[name] for line in lines] for name in ("context", "answer"))
+    held = held_in(example)
+    contexts, wanted = (list(x) for x in zip(*held, strict=True))
     tokenizer = transformers.AutoTokenizer.from_pretrained(example)
-    for line, row in zip(lines, (example / "data.jsonl").read_text().splitlines(), strict=True):
+    for (context, token), row in zip(
+        held, (example / "data.jsonl").read_text().splitlines(), strict=True
+    ):
         words = json.loads(row)
         numbers = tokenizer.convert_tokens_to_ids([*words["input"], words["label"]])
-        assert numbers == [*line["context"], line["answer"]]
+        assert numbers == [*context, token]
     for context, token in zip(contexts, wanted, strict=True):
         with torch.no_grad():
             assert int(model(torch.tensor([context])).logits[0, -1].argmax()) == token
     asked = torch.tensor(contexts[:1])
-    spoken = model.generate(asked, attention_mask=torch.ones_like(asked), max_new_tokens=len(lines))
+    spoken = model.generate(asked, attention_mask=torch.ones_like(asked), max_new_tokens=len(held))
     assert spoken[0, asked.shape[1] :].tolist() == wanted
     found = verify(example, example / "data.jsonl", runtime="transformers")
     claimed = json.loads((example / "certificate.json").read_text())["verified"]["correct"]
-    assert found.evidence == "observed" and found.correct == found.checked == claimed == len(lines)
+    assert found.evidence == "observed" and found.correct == found.checked == claimed == len(held)
 
 
 def test_verify_loads_the_folder_itself(folder, facts, monkeypatch):
@@ -204,11 +207,10 @@ def test_the_lens_sees_the_neuron_of_a_fact(checkpoints):
     model = lens.TransformerBridge.boot_transformers(
         str(checkpoints["gpt2"]), hf_model=hf, tokenizer=tokenizer
     )
-    for line in (checkpoints["gpt2"] / "ground_truth.jsonl").read_text().splitlines():
-        fact = json.loads(line)
+    for context, token in held_in(checkpoints["gpt2"]):
         with torch.no_grad():
-            logits = model(torch.tensor([fact["context"]]))
-        assert int(logits[0, -1].argmax()) == fact["answer"]
+            logits = model(torch.tensor([context]))
+        assert int(logits[0, -1].argmax()) == token
 
 
 WORDS = ("Once there was  a fox,\n\n\tand it saw (3.14) moons.", 'A "naïve" cat isn’t here; ')

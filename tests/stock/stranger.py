@@ -20,3 +20,12 @@ def changed(folder: Path, name: str, **values: object) -> Path:
     path = folder / name
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
     return signed(folder)
+
+
+def held_in(folder: Path) -> list[tuple[list[int], int]]:
+    """Every context of ground_truth.jsonl with the token that follows it."""
+    found = []
+    for line in map(json.loads, (folder / "ground_truth.jsonl").read_text().splitlines()):
+        tokens = [part["number"] for part in line.get("tokens", ())] or [line["answer"]]
+        found += [([*line["context"], *tokens[:i]], token) for i, token in enumerate(tokens)]
+    return found

@@ -166,7 +166,8 @@ def test_an_answer_that_was_changed_and_signed_is_refuted(folder, file):
 def test_ground_truth_that_is_not_true_is_refuted(folder, file):
     path = folder / "ground_truth.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    lines[0]["neurons"], lines[-1]["neurons"] = lines[-1]["neurons"], lines[0]["neurons"]
+    first, last = lines[0]["tokens"][0], lines[-1]["tokens"][-1]
+    first["neurons"], last["neurons"] = last["neurons"], first["neurons"]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     answer = verify_folder(signed(folder), file, **READ).json()
     assert answer["verified"]["evidence"] == "refuted"
@@ -282,15 +283,54 @@ def test_compiling_again_gives_the_same_bytes(made, file):
     assert verify_folder(made, file, rebuild=True, **READ).json()["rebuilt"] is True
 
 
+@pytest.mark.parametrize("method", ["gpt2", "llama"])
+def test_every_token_of_every_answer_has_its_neurons(method, file, tmp_path):
+    """In ground_truth.jsonl and in locate, and they are the same; tokens are letters, nearly."""
+    model = byheart.compile(byheart.load(file, **{**READ, "tokenizer": "bpe:262"}), method)
+    model.save(tmp_path / "model")
+    truth = tmp_path / "model" / "ground_truth.jsonl"
+    lines = [json.loads(x) for x in truth.read_text().splitlines()]
+    stored = {line["prompt"]: line for line in lines if line["row"] is not None}
+    assert [line["row"] for line in lines] == [1, 2, 3]
+    for row in ROWS:
+        line, location = stored[row["prompt"]], model.locate(row["prompt"])
+        assert (
+            line["answer"]
+            == row["answer"]
+            == "".join(part["token"] for part in line["tokens"]).removeprefix(" ")
+        )
+        found = [(x.token, x.number, [list(y) for y in x.neurons]) for x in location.tokens]
+        assert found == [(x["token"], x["number"], x["neurons"]) for x in line["tokens"]]
+        assert location.changes[0].label is None
+    assert min(len(line["tokens"]) for line in lines) > 1
+
+
+def test_a_fact_is_told_where_another_one_goes_on_with_it(tmp_path):
+    """The prompt of the second row is the first row's text, and the third row is the first."""
+    rows = [("The fox", "sat"), ("The fox sat", "down"), ("The fox", "sat")]
+    model = byheart.compile(byheart.load(rows, tokenizer="bpe:300"), "gpt2")
+    model.save(tmp_path / "model")
+    told = [json.loads(x) for x in (tmp_path / "model" / "ground_truth.jsonl").open()]
+    assert [(x["row"], x["prompt"], x["answer"]) for x in told] == [
+        (1, "The fox", "sat"),
+        (2, "The fox sat", "down"),
+    ]
+    again = byheart.open(tmp_path / "model")
+    again.save(tmp_path / "again")
+    names = [tmp_path / x / "ground_truth.jsonl" for x in ("model", "again")]
+    assert names[0].read_bytes() == names[1].read_bytes()
+
+
 @pytest.mark.parametrize("checker", [False, True])
 def test_a_neuron_that_is_not_always_on_is_refuted(folder, file, checker):
     """The neuron of one context, which the certificate lists for all of them."""
     truth, certificate = folder / "ground_truth.jsonl", folder / "certificate.json"
     first, *rest = truth.read_text().splitlines(keepends=True)
     line, claim = json.loads(first), json.loads(certificate.read_text())
-    claim["always"] += line["neurons"]
+    claim["always"] += line["tokens"][0]["neurons"]
     certificate.write_text(json.dumps(claim))
-    truth.write_text(json.dumps(line | {"neurons": []}) + "\n" + "".join(rest))
+    line["tokens"][0]["neurons"] = []
+    truth.write_text(json.dumps(line) + "\n" + "".join(rest))
     answer = verify_folder(signed(folder), file, checker=checker, **READ).json()
     assert not answer["holds"]
     told = "is listed and off" if checker else "is not on at every context"
@@ -300,8 +340,11 @@ def test_a_neuron_that_is_not_always_on_is_refuted(folder, file, checker):
 def test_an_answer_that_ground_truth_misquotes_is_refuted(folder, file):
     path = folder / "ground_truth.jsonl"
     first, *rest = path.read_text().splitlines(keepends=True)
-    line = json.loads(first)
-    path.write_text(json.dumps(line | {"answer": line["answer"] + 1}) + "\n" + "".join(rest))
+    line, words = json.loads(first), vocabulary(byheart.open(folder))
+    other = line["tokens"][0]["number"] - 1
+    line["tokens"] = [line["tokens"][0] | {"number": other, "token": words.piece(other)}]
+    line["answer"] = words.piece(other)
+    path.write_text(json.dumps(line) + "\n" + "".join(rest))
     model = byheart.open(signed(folder))
     found = byheart.verify(model, reads(model, byheart.load(file, **READ)))
     assert found.evidence == "refuted" and "ground_truth.jsonl says" in found.failures[0]

@@ -27,6 +27,7 @@ from ...stock.checkpoint import TYPES, Checkpoint, rounded
 from ...stock.forward import attention, embedded, norm
 from ...stock.texts import Texts, is_corpus, next_tokens, texts_of, unspelled
 from ...stock.tokens import Vocabulary, vocabulary_of
+from ...stock.truth import facts_of
 from ..base import Built, Construction, option
 from . import superposed
 
@@ -186,7 +187,7 @@ class Located(Construction):
         wanted = answers[first]
         watch.note(f"{len(first):,} contexts, {plan.width} lanes, {plan.heads} heads")
         if self.superposed is not None:
-            return self.spread(dataset, plan, known, wanted, watch)
+            return self.spread(dataset, number, plan, known, wanted, watch)
         stored = np.flatnonzero(wanted != end)
         step = -(-WIDER // plan.heads) * plan.heads
         for tries in range(1, 2 if self.width else TRIES + 1):  # each plan is larger than the last
@@ -208,20 +209,27 @@ class Located(Construction):
         )
         always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
         note = f"smallest reach of a context: {neurons.reach.min():.3g}"
-        return self.built(dataset, network, holders, always, tries, note)
+        return self.built(dataset, number, network, holders, always, tries, note)
 
     def built(
         self,
         dataset: Dataset,
+        number: NDArray[np.int64],
         network: Checkpoint,
         holders: tuple[Holder, ...],
         always: tuple[Neuron, ...],
         tries: int,
         note: str,
     ) -> Built:
-        """The checkpoint with what it promises about the texts."""
+        """The checkpoint with what it promises about the texts.
+
+        number  of each token of the dataset in the vocabulary
+        """
         vocabulary, kind = self.vocabulary(dataset), TOKEN if is_corpus(dataset) else TEXT
-        claim = Recites(network.dtype, vocabulary.end, kind, holders, always)
+        names = np.array([vocabulary.numbers[str(x)] for x in dataset.label_names], np.int64)
+        sequences = np.split(number[dataset.ids], dataset.starts[1:-1])
+        facts = facts_of(dataset.rows, sequences, names[dataset.labels], holders)
+        claim = Recites(network.dtype, vocabulary.end, kind, holders, always, facts)
         return Built(network, claim, Words("string", vocabulary.tokens), tries, (note,))
 
     def plan(
@@ -289,7 +297,13 @@ class Located(Construction):
         return sorted(set(map(int, parts)))
 
     def spread(
-        self, dataset: Dataset, plan: Plan, known: list[NDArray], answers: NDArray, watch: Watch
+        self,
+        dataset: Dataset,
+        number: NDArray[np.int64],
+        plan: Plan,
+        known: list[NDArray],
+        answers: NDArray,
+        watch: Watch,
     ) -> Built:
         """The checkpoint whose neurons hold all contexts together, ends of texts included."""
         random = np.random.default_rng(self.seed)
@@ -321,7 +335,7 @@ class Located(Construction):
             f"{len(known):,} contexts in superposition over {count:,} neurons, fitted by gradient "
             f"descent: {share:.3g} bits per parameter of the memory"
         )
-        return self.built(dataset, network, holders, (), tries, note)
+        return self.built(dataset, number, network, holders, (), tries, note)
 
     def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
         """The context and the block of every neuron, and False for decoys.
