@@ -14,7 +14,7 @@ from ..claims.notes import check_version, read_record
 from ..machine import names
 from ..machine.names import as_json
 from ..machine.plain import Piece
-from ..machine.strict import DTYPES, Object, read_arrays, shown
+from ..machine.strict import DTYPES, Object, open_regular, read_arrays, shown, size_of
 from .answer import StockModel
 from .checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
 from .listing import (
@@ -40,8 +40,11 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     check_files(path)
     given = Object.parse(text["config.json"], f"{path}/config.json")
     settings = _config(given)
+    file, layers = path / "model.safetensors", settings[FAMILIES[settings["model_type"]].layers]
+    with open_regular(file) as opened:
+        if size_of(opened) < 100 * layers:  # the header alone takes more
+            given.refuse(f"model.safetensors is too small for {layers} layers")
     wanted = shapes(settings)
-    file = path / "model.safetensors"
     arrays, digest = read_arrays(file, dict.fromkeys(wanted, STORED[dtype]), wanted, METADATA)
     tensors = {name: _numbers(x, dtype) for name, x in arrays.items()}
     for name, x in tensors.items():

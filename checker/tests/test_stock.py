@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,56 @@ def test_only_float32_can_be_proved(copied, examples, capsys):
     (folder / "certificate.json").write_text(json.dumps(claim))
     assert run(folder) == 1
     assert "claims a proof for float16" in capsys.readouterr().out
+
+
+def attention(stock, changes):
+    """Heads that write, those of them that score, and the layer, with so many weights set."""
+    prefix = "transformer.h.0.attn." if stock.shape.kind == "gpt2" else "model.layers.0.self_attn."
+    for name, tensor in stock.tensors.items():
+        if name.startswith(prefix):
+            stock.tensors[name] = array("f", bytes(4 * len(tensor)))
+    for name, place in changes:
+        stock.tensors[prefix + name][place] = 1.0
+    where = "h.0." if stock.shape.kind == "gpt2" else "layers.0."
+    builder = check_stock.Builder(stock)
+    rotary = None if stock.shape.theta is None else check_stock.enclose_blocks.Rotary(10**4, 4)
+    return builder.attention(where, builder.norm(where + BEFORE[stock.shape.kind]), rotary)
+
+
+BEFORE = {"gpt2": "ln_1", "llama": "input_layernorm"}
+VALUE, WRITES = ("c_attn.weight", 7 * 24 + 16 + 5), ("c_proj.weight", 5 * 8 + 3)
+QUERY, KEY = ("c_attn.weight", 7 * 24 + 2), ("c_attn.weight", 7 * 24 + 8 + 2)
+V_BIAS, Q_BIAS, K_BIAS = (("c_attn.bias", lane) for lane in (16 + 5, 7, 8 + 7))
+
+
+@pytest.mark.parametrize(
+    ("changes", "heads", "scored"),
+    [
+        ([VALUE, WRITES], [0], []),
+        ([V_BIAS, WRITES], [0], []),
+        ([VALUE, WRITES, QUERY, KEY], [0], [0]),
+        ([VALUE, WRITES, Q_BIAS, K_BIAS], [0], [0]),
+        ([VALUE, WRITES, QUERY], [0], []),
+        ([VALUE, WRITES, KEY], [0], []),
+        ([VALUE, QUERY, KEY], None, None),
+        ([WRITES, QUERY, KEY], None, None),
+        ([VALUE, ("c_proj.weight", 4 * 8 + 3)], None, None),  # another lane is written
+    ],
+)
+def test_a_head_counts_wherever_its_weights_are(changes, heads, scored):
+    """One weight of the last row or one bias is enough; a head that writes nothing is left out."""
+    stock = check_stock.read_stock(str(EXAMPLES / "stock" / "good" / "gpt2"))
+    found = attention(stock, changes)
+    assert (found and found.heads, found and found.scored) == (heads, scored)
+
+
+def test_each_head_counts_by_itself():
+    stock = check_stock.read_stock(str(EXAMPLES / "stock" / "good" / "llama"))
+    second = [("v_proj.weight", 6 * 8 + 7), ("o_proj.weight", 7 * 8 + 6)]
+    scores = [("q_proj.weight", 5 * 8 + 7), ("k_proj.weight", 4 * 8 + 7)]
+    for changes, heads, scored in ((second, [1], []), (second + scores, [1], [1])):
+        found = attention(stock, changes)
+        assert (found.heads, found.scored) == (heads, scored)
 
 
 def test_two_rotary_bases_are_refused(copied, capsys):

@@ -54,6 +54,13 @@ def test_tokens_are_said_to_be_tokens(capsys):
     assert "about tokens, the text was not checked" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("note", ["text", "prompt"])
+def test_tokens_with_a_note_are_tokens(note, capsys, tmp_path):
+    rows = map(json.loads, (GOOD / "text" / "data.jsonl").read_text().splitlines())
+    code, answer = verdict(capsys, GOOD / "text", [row | {note: "aab"} for row in rows], tmp_path)
+    assert (code, answer["verdict"], answer["about"]) == (0, "VERIFIED", "tokens")
+
+
 def test_sequences_by_hand():
     """An end stands after a text only where nothing else may follow."""
     lines = [texts.Text(1, ["a", "b"], 1, 2), texts.Text(2, ["a", "b", "c"], 1, 1)]
