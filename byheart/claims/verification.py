@@ -71,6 +71,11 @@ class Verification:
     margin: float | None = None
     margins: np.ndarray | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        """Where nothing was evaluated, nothing is refuted, whatever else is wrong."""
+        if self.evidence == REFUTED and not self.checked:
+            object.__setattr__(self, "evidence", None)
+
     @property
     def holds(self) -> bool:
         """Whether it is proved, or there is evidence that was accepted beforehand."""

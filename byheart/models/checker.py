@@ -85,6 +85,5 @@ def _run(directory: Path, arguments: list[str], copied: bool = False) -> Outcome
     answer = json.loads(done.stdout)
     checked, correct, evidence = (answer[name] for name in ("checked", "correct", "evidence"))
     failures = tuple(answer["failures"])
-    evidence = None if failures and not checked else evidence  # nothing was evaluated
     verification = Verification(checked, correct, evidence, "checker", failures)
     return Outcome(verification, answer["verdict"], copied, answer.get("about"))

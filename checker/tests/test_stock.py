@@ -66,6 +66,15 @@ def test_what_cannot_be_shown_is_not_refuted(examples, capsys):
         assert json.loads(capsys.readouterr().out)["evidence"] == evidence
 
 
+@pytest.mark.parametrize("margin", [-1, 0, 1])
+def test_a_label_that_is_as_large_as_another_does_not_win(margin):
+    one = check_stock.Asked(0, [0], 1)
+    answer = check_stock.enclose_blocks.Answer(margin, 2, False, set(), set())
+    line = check_stock.Line(1, (0,), 1, frozenset())
+    check_stock.judge(one, answer, {}, line, frozenset())
+    assert (one.failure is None) == one.settled == (margin > 0)
+
+
 def test_only_float32_can_be_proved(copied, examples, capsys):
     folder = copied("gpt2")
     half = examples / "stock" / "bad" / "half-precision"

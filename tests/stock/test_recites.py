@@ -73,6 +73,8 @@ def test_a_wrong_answer_in_the_file_is_refuted(made, tmp_path):
     answer = verify_folder(made, wrong, **READ).json()
     assert not answer["holds"] and answer["verified"]["evidence"] is None  # another tokenizer
     assert answer["verified"]["checked"] == 0 and "tokenizer" in answer["failures"][0]
+    answer = verify_folder(made, wrong, rebuild=True, **READ).json()  # it gives other weights
+    assert not answer["holds"] and answer["verified"]["evidence"] is None
     answer = verify_folder(made, wrong, checker=True, **READ).json()
     assert not answer["holds"]
     answer = verify_folder(made, wrong, **{**READ, "tokenizer": made}).json()
@@ -97,6 +99,15 @@ def test_a_tokenizer_must_spell_the_texts(made, tmp_path):
         assert not answer["holds"]
         assert (answer["covered"]["predictions"], answer["covered"]["of"]) == (2, 3)
         assert "does not spell" in answer["failures"][0]
+
+
+def test_nothing_is_refuted_where_nothing_was_checked(made, tmp_path):
+    """No text is spelled, so that neither byheart nor the checker evaluates anything."""
+    strange = tmp_path / "strange.jsonl"
+    strange.write_text('{"prompt": "Carl<|endoftext|>", "answer": "Brunswick"}\n')
+    answer = verify_folder(made, strange, checker=True, **{**READ, "tokenizer": made}).json()
+    assert answer["checker"] == "NOT VERIFIED" and "do not spell" in " ".join(answer["failures"])
+    assert answer["verified"] == {"checked": 0, "correct": 0, "evidence": None}
 
 
 def test_words_that_become_the_end_token_are_not_spelled(tmp_path):
