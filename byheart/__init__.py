@@ -17,7 +17,8 @@ Data       load a file, a data frame, records or pairs; Dataset.from_rows takes 
 Models     compile builds and proves one, methods lists the constructions and their options,
            verify judges it on data, explain shows its stages, open reads its folder, export
            writes it for torch, ONNX, Hugging Face or llama.cpp;
-           model.recall, .answers, .distribution, .continue_, .trace, .locate, .save
+           model.recall, .answers, .distribution, .continue_, .recite, .trace, .locate, .save;
+           recite restores the file of a text from its model, byte for byte
 Changes    edit changes, adds and removes items of a model, forget removes them, diff says what
            differs between two models
 Sizes      bounds says what theorems allow, compare lists every construction and bound,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .api.locate import locate as locate
     from .api.methods import methods as methods
     from .api.recall import recall as recall
+    from .api.recite import recite as recite
     from .api.reproduce import reproduce as reproduce
     from .api.statements import statements as statements
     from .api.stats import stats as stats

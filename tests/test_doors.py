@@ -86,6 +86,10 @@ DOORS = {
         lambda: byheart.recall("words.model", [FRANCE], trace=True),
         ["recall", "words.model", *FRANCE, "--trace"],
     ),
+    "recite": (
+        lambda: byheart.recite("words.model", check="words.jsonl"),
+        ["recite", "words.model", "--check", "words.jsonl"],
+    ),
     "edit": (
         lambda: byheart.edit(
             "words.model", "words.jsonl", edits="edits.jsonl", output="new", write_data="new.jsonl"

@@ -97,6 +97,7 @@ def compile(
         notes=built.notes,
         unordered=configure.order_note(construction, prepared, grouped),
         tokenizer=prepared.tokenizer,
+        layout=prepared.layout,
     )
     model = Model(built.network, built.words, built.claim, record)
     model = replace(model, record=counted(model, prepared, grouped))

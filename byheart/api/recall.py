@@ -1,8 +1,7 @@
 """recall: ask a model, many times, or let it continue by itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,10 @@ from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_file, tokens_of
 from ..models.recall import Choose, continued, drawing
+from ..models.source import of_texts
 from .reading import model_of
+
+ENDS = "the text ends here"
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,14 @@ def ask(
             raise ByheartError("`steps=...` needs a model whose labels are tokens that it reads.")
         answers = []
         for question in asked:
-            number = steps if question.possible else 1
-            first, *rest = islice(continued(model, question.tokens, choose), number)
-            answers += [question.marked(first), *rest]
+            left = steps if choose or question.follow is None else question.follow
+            most = min(steps, left) if question.possible else 1
+            said = list(continued(model, question.tokens, choose, most))
+            said = said or [Answer(question.tokens, None, None)]  # the whole text was given
+            early = said[-1].label is not None and len(said) < steps
+            if of_texts(model) and question.possible and (early or left == 0):
+                said[-1] = replace(said[-1], note=ENDS)
+            answers += [question.marked(said[0]), *said[1:]]
     traced = []
     for answer in answers:
         known = trace and model.numbers(answer.input) is not None  # no word outside the vocabulary

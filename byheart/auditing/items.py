@@ -174,7 +174,7 @@ def checked(checkpoint: Checkpoint, items: Items, name: str) -> Items:
 def documents(path: str | Path, rule: str, files: str | None = None) -> list[str]:
     """The documents of a text file, of standard input, or of a folder of text files."""
     if Path(path).is_dir():
-        contents = list(map(unix, folder_texts(Path(path), files)))
+        contents = [unix(x.text) for x in folder_texts(Path(path), files)]
         rule = "whole" if rule == "auto" else rule
     else:
         if str(path) != "-" and not Path(path).is_file():

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..data.layout import Layout
 from ..machine.strict import Object, shown
 from .record import Bits, DataSizes, Record, Search
 
@@ -52,6 +53,7 @@ def read_record(given: Object) -> Record:
             search.note("tokenizer", str),
         ),
         training=given.note("training", dict),
+        layout=Layout.read(given.note("layout", str)),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..data.layout import Layout
 from .result import picked, plain
 from .verification import Verification
 
@@ -107,6 +108,7 @@ class Record:
     verification   the evidence; None before it is verified
     tokenizer      the content of the tokenizer.json that split the data
     change         how the model came from another one: its kind, its data, whether it was rebuilt
+    layout         what the files of a text hold beside the tokens that it answers
     """
 
     method: str | None = None
@@ -127,8 +129,10 @@ class Record:
     verification: Verification | None = None
     tokenizer: str | None = None
     change: Mapping[str, Any] | None = None
+    layout: Layout | None = None
 
     def json(self) -> dict[str, Any]:
         """The objects of config.json that say how the model was made."""
         sizes = picked(self, "options conflicts loading data parameters bits search")
-        return sizes if self.training is None else {**sizes, "training": self.training}
+        more = {"training": self.training, "layout": self.layout and self.layout.text}
+        return sizes | {name: value for name, value in more.items() if value is not None}

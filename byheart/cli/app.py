@@ -13,8 +13,8 @@ from .. import __version__
 from .declaring import literal
 
 NAMES = (
-    "demo generate stats compile verify export recall locate edit forget diff explain tradeoff "
-    "methods encoder bounds compare check statements audit measure studio reproduce"
+    "demo generate stats compile verify export recall recite locate edit forget diff explain "
+    "tradeoff methods encoder bounds compare check statements audit measure studio reproduce"
 ).split()
 HELP = re.compile(r'^def command\(.*?"""(.*?)(?:\n\n|""")', re.DOTALL | re.MULTILINE)
 RENAMED = {"--places": "--context-length", "--strangers": "--non-members"}  # accepted, not shown

@@ -49,10 +49,11 @@ class Trimmed(io.TextIOBase):
         return False
 
 
-def console() -> Console:
+def console(stream: TextIO | None = None) -> Console:
     """Where answers are printed: in a pipe, no line ends with spaces."""
-    piped = sys.stdout is not None and not sys.stdout.isatty()  # None if the caller closed it
-    file = cast(TextIO, Trimmed(sys.stdout)) if piped else None
+    stream = stream or sys.stdout
+    piped = stream is not None and not stream.isatty()  # None if the caller closed it
+    file = cast(TextIO, Trimmed(stream)) if piped else stream
     return Console(file=file, highlight=False, soft_wrap=False)
 
 

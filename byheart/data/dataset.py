@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import OptionError
 from ..machine.tables import plural
 from .arrays import Ints, beyond_float, number, number_rows, offsets, take
+from .layout import Layout
 from .records import pack, plain_rows
 
 SHOWN = 8  # rows in a notebook
@@ -49,6 +50,7 @@ class Dataset:
               None if the sequences are the rows themselves
     beginnings  the first tokens of documents, where the sequences are predictions of texts; None
                 if they are too many to list, or there are no documents.
+    layout  what the files of a text hold beside tokens; None of other data, or of a part of it.
 
     A dataset is a sequence of pairs (tokens, label), as the user wrote them:
 
@@ -78,6 +80,7 @@ class Dataset:
     texts: tuple[str, ...] | None = field(default=None, repr=False)
     rows: Ints | None = None
     beginnings: tuple[str, ...] | tuple[int, ...] | None = None
+    layout: Layout | None = field(default=None, repr=False)
 
     @property
     def cut(self) -> bool:
@@ -231,6 +234,7 @@ class Dataset:
             counts=self.counts[kept],
             texts=self.texts and None,
             rows=None if self.rows is None else self.rows[kept],
+            layout=None,
         )
 
     def occurring(self) -> "Dataset":

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import occurs
+from .layout import Layout
 
 BLOCK = 1 << 20  # tokens of a document that are looked at
 Tokens = NDArray[np.uint16] | NDArray[np.uint32]
@@ -29,6 +30,7 @@ class Documents:
     notes: tuple[str, ...] = ()  # what the loader has to say about the file
     tokenizer: str | None = None  # the content of the tokenizer.json that split them, if one did
     texts: tuple[str, ...] | None = None  # what it split
+    layout: Layout | None = None  # of the files; None if tokens do not say what stands there
 
 
 def first_documents(documents: Documents, count: int) -> list[list]:

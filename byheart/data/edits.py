@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import ByheartError
 from .arrays import Ints, beyond_float, number_rows, offsets
 from .dataset import Dataset
+from .layout import changed
 from .records import pack
 
 BEGINNINGS = 10_000  # as many as readers/corpus.py lists
@@ -216,9 +217,15 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
 
 
 def _begun(dataset: Dataset) -> Dataset:
-    """The dataset with the beginnings of its documents as they are now."""
-    if dataset.beginnings is None:
-        return dataset
-    first: Ints = np.unique(dataset.ids[dataset.starts[:-1][dataset.lengths == 1]])
-    tokens = tuple(dataset.token(i) for i in first.tolist())
-    return replace(dataset, beginnings=tokens if len(tokens) <= BEGINNINGS else None)  # type: ignore[arg-type]
+    """The dataset with the beginnings and the layout of its documents as they are now."""
+    if dataset.beginnings is not None:
+        first: Ints = np.unique(dataset.ids[dataset.starts[:-1][dataset.lengths == 1]])
+        tokens = tuple(dataset.token(i) for i in first.tolist())
+        listed = tokens if len(tokens) <= BEGINNINGS else None
+        dataset = replace(dataset, beginnings=listed)  # type: ignore[arg-type]
+    items = Items(dataset, positions=True, last=True)
+    if not items.texts or dataset.loading.get("window") == 1:
+        return replace(dataset, layout=None)
+    return replace(
+        dataset, layout=changed(items.documents(), str(dataset.loading.get("documents")))
+    )

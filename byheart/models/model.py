@@ -3,7 +3,7 @@
 What `compile` returns, `open` reads and `recall` asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -25,6 +25,9 @@ from .kinds import kind_of, made_by
 from .locating import locate
 from .placing import asked
 from .recall import Choose, continued
+from .reciting import Recitation, recite
+
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +107,28 @@ class Model(ModelData[Any, Any]):
     ) -> list[Answer]:
         """Up to `steps` answers, each label appended to the input of the next."""
         return list(islice(continued(self, asked(self, question).tokens, choose), steps))
+
+    def recite(
+        self, questions: Dataset | None = None, progress: Progress | None = None
+    ) -> Recitation:
+        """Every document from its first token to its last, as its file has it: `.text`, `.files`.
+
+        Args:
+            questions: Of a model of rows, the data whose inputs it is asked: `.text` is these rows
+                with the labels that it gives.
+            progress: Called with how many tokens, or rows, are done.
+
+        Example:
+            >>> import byheart, pathlib
+            >>> path = pathlib.Path("poem.txt")
+            >>> _ = path.write_text("the cat sat\\nthe dog ran\\n")
+            >>> data = byheart.load(path, documents="whole", window="auto")
+            >>> print(byheart.compile(data).recite().text)
+            the cat sat
+            the dog ran
+            <BLANKLINE>
+        """
+        return recite(self, questions, progress or (lambda done: None))
 
     def numbers(self, tokens: Sequence[Token]) -> list | None:
         """A sequence as the network reads it; None if a word is outside the vocabulary."""

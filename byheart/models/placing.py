@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..claims.answer import Answer, Question
 from ..claims.model import ModelData
+from ..data.layout import Layout
 from ..data.readers.text import SPACED_RULE
 from .kinds import kind_of
 from .questions import tokens_of
@@ -22,11 +23,15 @@ MARKS = ("\u0120", "\u2581")  # tokenizers write the space before a word as one 
 
 @dataclass(frozen=True)
 class Placed:
-    """A question as a context, what it lacks, and whether the data may have such a context."""
+    """A question as a context, what it lacks, and whether the data may have such a context.
+
+    follow  how many tokens follow it, where a text begins with it; None if that is not known
+    """
 
     tokens: list
     note: str | None = None
     possible: bool = True
+    follow: int | None = None
 
     def marked(self, answer: Answer) -> Answer:
         """The answer with the note; without a label where the data has no such context."""
@@ -75,7 +80,10 @@ def placed(model: ModelData, question: Sequence) -> Placed:
         return Placed([readings[0], *tokens[1:]], needs if short and window else None)
     for beginning in (x for x in readings if x in starts):
         if begins(model, [beginning, *tokens[1:]]):
-            return Placed([beginning, *tokens[1:]])
+            layout, question = model.record.layout or Layout(()), [beginning, *tokens[1:]]
+            pairs = zip(layout.firsts, layout.lengths, strict=True)
+            longest = max((size for first, size in pairs if first == beginning), default=None)
+            return Placed(question, follow=longest and max(0, longest - len(question)))
     if window is None or len(tokens) < window:
         settled = any(model.record.conflicts.values())  # beginnings may be changed
         begun = settled and any(x in starts for x in readings)

@@ -96,8 +96,7 @@ def written(model: ModelData, tokens: Sequence[str]) -> str | None:
     if "tokenizer" in loading or model.claim.texts:
         decode = tokenizer_of(model).text
         return None if decode is None else decode(list(tokens))
-    whole = loading.get("unit") in (text.SPACED_RULE, "char")
-    return "".join(tokens) if whole else None
+    return "".join(tokens) if loading.get("unit") in text.WHOLE else None
 
 
 def _json_tokens(line: str, kind: str) -> list | None:

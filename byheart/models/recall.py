@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 from ..claims.answer import Answer
 from ..claims.model import ModelData
+from ..data.layout import hashed
 from ..errors import ByheartError, check_seed
 from .kinds import kind_of
 from .placing import fitting
+from .source import stored
 
 PAYS = 200  # answers, one after another, after which faster ones are worth their preparation
 Choose = Callable[[Sequence], Answer]  # the answer to one question
@@ -38,25 +41,36 @@ def drawing(model: ModelData, seed: int = 0) -> Choose:
     return drawn
 
 
-def continued(model: ModelData, tokens: Sequence, choose: Choose | None = None) -> Iterator[Answer]:
-    """Answer after answer, each label appended to the input.
+def continued(
+    model: ModelData, tokens: Sequence, choose: Choose | None = None, most: int | None = None
+) -> Iterator[Answer]:
+    """Answer after answer, each label appended to the input; at most so many.
 
-    It ends when an answer is not a token of the model (nothing follows a book's last word), when
-    there is no label, or when the input would be longer than the network reads. A long recitation
-    goes on with what answers faster.
+    It ends with a text, when an answer is not a token of the model, when there is no label, or when
+    the input would be longer than the network reads. A long recitation goes on with what answers
+    faster.
     """
-    tokens = list(tokens)
+    tokens, window = list(tokens), stored(model).get("window")
+    endings = model.record.layout.endings if model.record.layout and window else frozenset()
     kind = kind_of(model).answer
     answered = choose or (lambda tokens: kind.answers(model, [tokens])[0])
-    for step in count():
-        tokens = fitting(model, tokens)
-        if len(tokens) > model.length:
+    for step in count() if most is None else range(most):
+        asked = fitting(model, tokens)
+        if len(asked) > model.length:
             return
         if step == PAYS and choose is None:
             answered = kind.answering(model)
-        answer = answered(tokens)
-        yield answer
+        answer = answered(asked)
         label = answer.label
-        if label is None or isinstance(label, list) or not kind.continues(model, label):
+        if label is None or isinstance(label, list):
+            yield answer
             return
-        tokens = [*tokens, label]
+        yield answer
+        tokens = [*asked, label]
+        if not kind.continues(model, label) or (endings and ends(tokens, window, endings)):
+            return
+
+
+def ends(tokens: Sequence, window: Any, endings: frozenset[str]) -> bool:
+    """Whether a document ends with the last tokens, as many as the window has."""
+    return hashed(tokens[-window:]) in endings

@@ -42,6 +42,11 @@ def stored(model: ModelData) -> dict:
     return options
 
 
+def of_texts(model: ModelData) -> bool:
+    """Whether the model was made from documents, rather than from rows."""
+    return bool({"documents", "dtype"} & model.record.loading.keys())
+
+
 def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:
     """The data of a file or of objects, split as the model's; `given` options count first."""
     given = dict(given or {})

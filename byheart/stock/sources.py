@@ -8,14 +8,13 @@ from tempfile import TemporaryDirectory
 
 from ..data.dataset import Dataset
 from ..data.edits import Items
+from ..data.layout import BETWEEN
 from ..data.load import load
 from ..data.readers import text
 from ..errors import ByheartError
 from .texts import is_corpus
 from .tokens import Vocabulary
 
-JOINED = (text.SPACED_RULE, "char")  # units whose tokens are the text when they are joined
-BETWEEN = {"line": "\n", "blank": "\n\n", "separator": f"\n{text.SEPARATOR}\n"}
 AGAIN = "change the file itself and compile it again"
 
 
@@ -86,7 +85,7 @@ def holds_text(dataset: Dataset) -> bool:
     """Whether joining the tokens of every sequence gives its text, as it was read."""
     whole = not dataset.cut and "length" not in dataset.loading
     return (
-        dataset.loading.get("unit") in JOINED
+        dataset.loading.get("unit") in text.WHOLE
         and whole
         and not (is_corpus(dataset) and dataset.skipped)
     )
@@ -118,7 +117,8 @@ def _loaded(
             tokenizer = str(Path(place) / "tokenizer.json")
             Path(tokenizer).write_text(tokenizer_json, encoding="utf-8", newline="")
         if is_corpus(dataset):
-            return load(path, tokenizer=tokenizer, documents=str(dataset.loading["documents"]))
+            found = load(path, tokenizer=tokenizer, documents=str(dataset.loading["documents"]))
+            return replace(found, layout=found.layout and found.layout.of(dataset.layout))
         prompt, answer, *count = _columns(dataset)
         return load(
             path, input=prompt, label=answer, count=next(iter(count), None), tokenizer=tokenizer

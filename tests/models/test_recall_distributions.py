@@ -139,12 +139,15 @@ def test_steps_stop_at_a_label_that_is_never_a_token():
     assert [answer.label for answer in continued(numbers, [1])] == [2, 9]
 
 
-def test_a_window_goes_on_for_ever(tmp_path):
+def test_a_window_goes_on_for_ever_where_no_end_is_known(tmp_path):
     path = tmp_path / "round.txt"
     path.write_text("round and round and round\n")
     model = compile(load(path, unit="wordpunct", window=2), method="one-layer")
-    answers = ask(model, [["round"]], steps=9)
+    answers = ask(model, [["and", "round"]], steps=9)
     assert [answer["label"] for answer in answers] == ["and", "round"] * 4 + ["and"]
+    answers = ask(model, [["round"]], steps=9)  # the beginning, so that its length is known
+    assert [answer["label"] for answer in answers] == ["and", "round"] * 2
+    assert answers[-1]["note"] == "the text ends here"
 
 
 # ---------------------------------------------------------------- drawing

@@ -9,9 +9,10 @@ once conflicts are gone they stay gone, and the smallest window is found by bise
 
 import os
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from ...machine.memory import require
 from ..arrays import Ints, number, offsets, take
 from ..dataset import Dataset
 from ..documents import Documents
+from ..layout import LISTED, Layout, file_layout, hashed, no_contexts
 from . import text
 from .raw import COMPRESSED, Raw, opened
 from .tokenizers import tokenizer_of
@@ -31,6 +33,7 @@ AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
 FILES = "*.txt"  # of a folder that are read
 BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
+Joined = Callable[[list[str]], str]
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,14 @@ def text_documents(
         rule = "whole" if documents == "auto" else documents
         stored, others = folder_texts(raw.path, files), folder_files(raw.path, files)[1]
     else:
-        stored = [text.decoded(raw)]
-    contents = list(map(text.unix, stored))
+        stored = [text.stored(raw)]
+    contents = [text.unix(x.text) for x in stored]
     if not raw.path.is_dir():
         rule = text.document_rule(contents[0]) if documents == "auto" else documents
     if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use `documents='auto'`.")
-    parts = [document for content in contents for document in text.split(content, rule)]
+    own = [text.split(content, rule) for content in contents]
+    parts = [*chain.from_iterable(own)]
     splitter = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
     cut = text.tokenize(unit) if splitter is None else splitter.split
     ids, words, empty, beyond = numbers_of(parts, cut, length)
@@ -96,7 +100,11 @@ def text_documents(
     loading["files"] = files or (FILES if others else None)
     notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
     notes += text.tables(contents)
-    notes += text.normalised(stored, parts, rule, split.get("unit") in text.OF_WORDS)
+    files_of = [x.text for x in stored]
+    notes += text.normalised(files_of, parts, rule, split.get("unit") in text.OF_WORDS)
+    joined: Joined | None = "".join if split.get("unit") in text.WHOLE else None
+    joined = joined if splitter is None else splitter.text
+    layout = None if beyond else _layout(stored, [*map(len, own)], ids, words, joined)
     read = Documents(
         raw.name,
         ids,
@@ -110,8 +118,34 @@ def text_documents(
         notes=tuple(map(Message, notes)),
         tokenizer=None if splitter is None else splitter.content,
         texts=None if splitter is None else tuple(parts),
+        layout=layout,
     )
     return _windowed(read, window)
+
+
+def _layout(
+    stored: Sequence[text.Stored],
+    counts: Sequence[int],
+    ids: NDArray[np.uint32],
+    words: Sequence[str],
+    joined: Joined | None,
+) -> Layout | None:
+    """The layout of files without their documents' tokens; None if these do not stand there.
+
+    counts  the documents of each file
+    joined  tokens to the text that they make up; None if they leave out what stands between them
+    """
+    documents = iter(np.split(ids, np.flatnonzero(ids == len(words)) + 1))
+    files = []
+    for file, count in zip(stored, counts, strict=True):
+        whole = [x[:-1].tolist() for x in islice(documents, count)]
+        own = [[words[i] for i in x] for x in whole if len(x) > 1]
+        pieces = own if joined is None else [[joined(x)] for x in own]
+        found = file_layout(file.name, file.content, file.text, file.encoding, pieces)
+        if found is None:
+            return None
+        files.append(found)
+    return Layout(tuple(files))
 
 
 def numbers_of(
@@ -162,8 +196,8 @@ def folder_files(folder: Path, pattern: str | None = None) -> tuple[list[str], l
     return sorted(files, key=Path), sorted(others, key=Path)
 
 
-def folder_texts(folder: Path, pattern: str | None = None) -> list[str]:
-    """The text files of a folder and of those in it, by name, with their own line ends."""
+def folder_texts(folder: Path, pattern: str | None = None) -> list[text.Stored]:
+    """The text files of a folder and of those in it, by name."""
     names, _ = folder_files(folder, pattern)
     if not names:
         raise ByheartError(
@@ -176,7 +210,7 @@ def folder_texts(folder: Path, pattern: str | None = None) -> list[str]:
     contents = []
     for name in names:
         with opened(folder / name, ".txt") as raw:
-            contents.append(text.decoded(raw))
+            contents.append(text.stored(raw, name))
     return contents
 
 
@@ -294,7 +328,23 @@ def predictions(documents: Documents) -> Dataset:
         left_out=left_out,
         unused=documents.unused,
         beginnings=tuple(names[i] for i in first) if len(first) <= BEGINNINGS else None,
+        layout=_with_documents(documents, names, corpus),
     )
+
+
+def _with_documents(documents: Documents, names: Sequence, corpus: Corpus) -> Layout:
+    """The layout with the documents of two tokens or more: how they begin, and where they end."""
+    begin = np.flatnonzero(corpus.back == 0)
+    end, window = np.append(begin[1:], len(corpus.ids)), documents.window
+    firsts = tuple(names[i] for i in corpus.ids[begin].tolist())
+    endings = set()
+    if window is not None and len(begin) <= LISTED:
+        for i in np.flatnonzero(no_contexts(corpus.ids, corpus.back, window)):
+            tokens = corpus.ids[max(begin[i], end[i] - window) : end[i]]
+            endings.add(hashed([names[x] for x in tokens.tolist()]))
+    layout = documents.layout or Layout(())
+    lengths = tuple((end - begin).tolist())
+    return replace(layout, firsts=firsts, lengths=lengths, endings=frozenset(endings))
 
 
 def smallest_window(corpus: Corpus) -> int | tuple[int, int]:

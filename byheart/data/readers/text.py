@@ -1,15 +1,17 @@
 """Plain text to documents, and documents to tokens."""
 
+import codecs
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import regex
 
 from ...errors import ByheartError, OptionError
+from ..layout import SEPARATOR
 from .raw import Raw
 
-SEPARATOR = "<|endoftext|>"
 ENDS = "line ends are read as \\n"  # a note
 Tokenize = Callable[[str], list[str]]
 
@@ -18,6 +20,7 @@ Tokenize = Callable[[str], list[str]]
 UNITS = {"word": "spaced", "wordpunct": "wordpunct", "char": "char"}
 SPACED_RULE = UNITS["word"]
 OF_WORDS = (SPACED_RULE, "wordpunct")
+WHOLE = (SPACED_RULE, "char")  # whose tokens are the text
 WORD = re.compile(r"\w+|[^\w\s]+")
 # White space, and then U.S.A., or a word with its marks such as Don't or 3.14, or other characters.
 SPACED = regex.compile(
@@ -58,16 +61,31 @@ def unix(text: str) -> str:
 
 def decoded(raw: Raw) -> str:
     """The file as text, with its own line ends."""
+    return stored(raw).text
+
+
+class Stored(NamedTuple):
+    """A file of text as it is stored: its bytes, and the text with its own line ends."""
+
+    name: str | None  # in its folder
+    content: bytes
+    text: str
+    encoding: str
+
+
+def stored(raw: Raw, name: str | None = None) -> Stored:
+    """The file in UTF-8, with a byte order mark or without."""
     data = raw.file.read()
+    encoding = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ByheartError(f"{raw.name}, line {line}: not UTF-8; save the file as UTF-8.") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise ByheartError(f"{raw.name}, line {line}: holds a NUL byte; give a text file in UTF-8.")
-    return text
+    return Stored(name, data, text, encoding)
 
 
 def document_rule(text: str) -> str:

@@ -1,0 +1,171 @@
+"""What a model knows, said from its weights: every document from its first token to its last.
+
+A network holds what follows each context. With which token a document begins, how many it has and
+what its file holds beside them is the layout of its folder. Questions of a table are in no network:
+a recitation of rows is given them, and answers.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..claims.model import ModelData
+from ..claims.result import Result
+from ..data.dataset import Dataset
+from ..data.layout import File, Layout
+from ..errors import ByheartError
+from ..machine.memory import require
+from .kinds import kind_of
+from .placing import fitting
+from .questions import written
+from .source import of_texts
+
+ROWS = 1 << 10  # documents, or rows, that are recited together
+FEW = 4  # documents up to which each is continued by itself
+TOKEN_BYTES = 200  # of memory that a recited token takes
+
+
+@dataclass(frozen=True)
+class Recited(Result):
+    """A file as a model recites it.
+
+    name     in its folder; None of a file by itself
+    size     in bytes
+    sha256   of them
+    same     whether that is the hash of the file that the model was made from, by the folder's own
+             account; None if it does not say
+    """
+
+    name: str | None
+    encoding: str
+    size: int
+    sha256: str
+    same: bool | None
+    content: bytes = field(repr=False)
+
+    def json(self) -> dict:
+        return {x: y for x, y in super().json().items() if x != "content"}
+
+
+@dataclass(frozen=True)
+class Recitation:
+    """What a model recites.
+
+    files      the files of a text; of other data one, whose lines are rows
+    documents  how many documents or rows it has
+    tokens     how many tokens, or labels of rows, were recited
+    stopped    the numbers of documents, from 1, that ended early, as the model gave no answer
+    rows       whether the lines are rows of JSON: inputs, which were given, and recited labels
+    """
+
+    files: tuple[Recited, ...]
+    documents: int
+    tokens: int
+    stopped: tuple[int, ...] = ()
+    rows: bool = False
+
+    @property
+    def text(self) -> str:
+        """All files as one text."""
+        return "".join(file.content.decode(file.encoding, "replace") for file in self.files)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def recite(
+    model: ModelData,
+    questions: Dataset | None = None,
+    progress: Callable[[int], None] = lambda tokens: None,
+) -> Recitation:
+    """Every document of the model's texts; of other data, the rows with these inputs."""
+    layout = model.record.layout
+    if not of_texts(model):
+        return _rows(model, questions, progress)
+    if layout is None:
+        raise ByheartError(
+            "this folder does not say where its documents end: it is older than recite, or its "
+            "conflicts were settled by leaving contexts out; compile the file again."
+        )
+    _check_sizes(model, layout)
+    documents = list(_documents(model, layout, progress))
+    stopped = [i for i, x in enumerate(documents) if len(x) < layout.lengths[i]]
+    if layout.files:
+        pieces = [_pieces(model, tokens) for tokens in documents]
+        files = tuple(_recited(*pair) for pair in layout.restored(pieces))
+    else:
+        files = (_recited(None, "".join(f"{json.dumps(x)}\n" for x in documents).encode()),)
+    said = sum(map(len, documents))
+    places = tuple(i + 1 for i in stopped)
+    return Recitation(files, len(documents), said, places, rows=not layout.files)
+
+
+def _check_sizes(model: ModelData, layout: Layout) -> None:
+    """ByheartError if a folder, which may come from anywhere, says more than its data can hold."""
+    tokens, files = sum(layout.lengths), layout.files
+    most = sum(file.size for file in files)  # a token has a byte or more
+    if files and all(file.sha256 for file in files) and tokens > most:
+        raise ByheartError(f"the folder says that {most:,} bytes have {tokens:,} tokens.")
+    require(TOKEN_BYTES * tokens, "the model", "its recitation")
+
+
+def _documents(model: ModelData, layout: Layout, progress: Callable[[int], None]) -> Iterator[list]:
+    """The tokens of each document, as far as the model goes on."""
+    answer = kind_of(model).answer
+    one = answer.answering(model)
+    for begin in range(0, len(layout.firsts), ROWS):
+        lengths = layout.lengths[begin : begin + ROWS]
+        documents = [[first] for first in layout.firsts[begin : begin + ROWS]]
+        going = list(range(len(documents)))
+        while going:
+            asked = [fitting(model, documents[i]) for i in going]
+            read = [len(tokens) <= model.length for tokens in asked]
+            going = [i for i, sound in zip(going, read, strict=True) if sound]
+            asked = [tokens for tokens, sound in zip(asked, read, strict=True) if sound]
+            found = [*map(one, asked)] if len(asked) <= FEW else answer.answers(model, asked)
+            for i, given in zip(list(going), found, strict=True):
+                if given.label is None or isinstance(given.label, list):
+                    going.remove(i)
+                    continue
+                documents[i].append(given.label)
+                last = len(documents[i]) == lengths[i]
+                if last or not answer.continues(model, given.label):
+                    going.remove(i)
+            progress(len(asked))
+        yield from documents
+
+
+def _pieces(model: ModelData, tokens: Sequence) -> Sequence[str]:
+    """What a document is made of: its text, or its tokens where they leave out white space."""
+    text = written(model, tokens)
+    return tokens if text is None else [text]
+
+
+def _recited(file: File | None, content: bytes) -> Recited:
+    digest = hashlib.sha256(content).hexdigest()
+    if file is None:
+        return Recited(None, "utf-8", len(content), digest, None, content)
+    same = None if file.sha256 is None else file.sha256 == digest
+    return Recited(file.name, file.encoding, len(content), digest, same, content)
+
+
+def _rows(
+    model: ModelData, questions: Dataset | None, progress: Callable[[int], None]
+) -> Recitation:
+    """The rows with these inputs, each with the label that the model gives."""
+    if questions is None:
+        raise ByheartError(
+            "this model knows the labels of a table and not its inputs; give the file with "
+            "`check=...`, or compile it with `write_data=True`, which keeps them in the folder."
+        )
+    lines, said = [], 0
+    for begin in range(0, len(questions), ROWS):
+        part = range(begin, min(begin + ROWS, len(questions)))
+        inputs = [questions.sequence(i) for i in part]
+        for tokens, given in zip(inputs, kind_of(model).answer.answers(model, inputs), strict=True):
+            lines.append(json.dumps({"input": tokens, "label": given.label}))
+            said += len(given.label) if isinstance(given.label, list) else 1
+        progress(len(inputs))
+    content = "".join(f"{line}\n" for line in lines).encode()
+    return Recitation((_recited(None, content),), len(lines), said, rows=True)
