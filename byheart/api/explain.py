@@ -13,7 +13,7 @@ from ..claims.record import DataSizes
 from ..claims.result import picked, plain
 from ..claims.verification import PROVE_LIMIT, Verification
 from ..constructions import METHODS, find
-from ..constructions.base import Header
+from ..constructions.base import Construction, Header
 from ..data.load import name_of
 from ..errors import ByheartError
 from ..exact.stages import Stage
@@ -149,6 +149,12 @@ class Explanation(Tabular):
         return title, ("stage", "nonzero", "bits", "depth", ""), rows
 
 
+def _check_explained(construction: Construction) -> None:
+    """ByheartError if the networks of a method are not taken apart, before any data is read."""
+    if construction.unexplained:
+        raise ByheartError(construction.unexplained)
+
+
 def explain(
     model: Model | str | Path,
     data: Any = None,
@@ -183,13 +189,14 @@ def explain(
     if data is not None:
         if not isinstance(model, str):
             raise ByheartError("explain takes a method by its name and data, or a model alone.")
-        find(model, form)
+        _check_explained(find(model, form))
         check_prove_limit(options.get("prove_limit", PROVE_LIMIT))
         watch.stage("loading")
         dataset = data_for_method(data, model, loading)
         watch.stage("building", len(dataset))
         model = compile(dataset, model, form, watch=watch, **options)
     elif model in METHODS and not Path(str(model)).exists():
+        _check_explained(find(str(model), form))
         raise ByheartError(f"explain takes a Model, or the method {model} with data.")
     elif form is not None or options or loading:
         given = next(iter({"form": form} if form else {**options, **(loading or {})}))

@@ -8,10 +8,9 @@ from typing import Any
 from ..claims.result import picked
 from ..data.dataset import Dataset
 from ..errors import ByheartError, OptionError
-from ..exports.exporting import Export
+from ..exports.exporting import Export, check_replaceable
 from ..exports.exporting import export as write_export
-from ..exports.formats import TARGETS
-from ..machine.files import refuse_existing
+from ..exports.formats import TARGETS, format_of
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from ..models.source import load_for, unaccepted
@@ -51,6 +50,7 @@ def export(
     data: Any = None,
     *,
     loading: Mapping[str, Any] | None = None,
+    force: bool = False,
     watch: Watch = SILENT,
 ) -> Exported:
     """Write a model as a folder that other tools read, and run it there on all of its data.
@@ -58,11 +58,12 @@ def export(
     Args:
         model: What `compile` returned or `open` read, or the path of a folder.
         to: "torch" (a module in a file of its own), "onnx", "huggingface" or "gguf".
-        output: The folder to write, which must not exist.
+        output: The folder to write.
         data: What the model was compiled from: a Dataset, or whatever `load` reads. If its
             runtime answers one item wrongly there, nothing is written. By default, the data.jsonl
             of the model's folder, if there is one.
         loading: The options of `load` for a file; by default, those that the folder records.
+        force: Replace an existing folder that an export wrote.
         watch: Where progress is reported.
 
     Returns:
@@ -79,7 +80,7 @@ def export(
     """
     if to not in TARGETS:
         raise OptionError("to", to, f"must be one of {', '.join(TARGETS)}")
-    refuse_existing(Path(output), force=False)
+    check_replaceable(Path(output), force)
     given = dict(loading or {})
     if data is None and given:
         raise ByheartError(f"`{next(iter(given))}` needs the data; name its file, too.")
@@ -87,14 +88,15 @@ def export(
     if data is None and isinstance(model, str | Path) and (Path(model) / OWN).is_file():
         data = Path(model) / OWN
     model = model_of(model, "export")
+    format_of(model, to)  # before the data is asked for
     if data is not None and not isinstance(data, Dataset):
         watch.stage("loading")
         dataset = load_for(model, data, given)
         left_out = unaccepted(data, dataset, given)
         if left_out:
-            raise ByheartError(f"{left_out[0]}; repeat the option to run it on the rest.")
+            raise ByheartError(f"{left_out[0]}; repeat the option to leave that out here, too.")
         data = dataset
-    written = write_export(model, to, output, data, watch=watch)
+    written = write_export(model, to, output, data, force=force, watch=watch)
     return Exported(
         **vars(written),
         method=model.record.method,

@@ -19,6 +19,7 @@ from .output import answer
     option("output", "The folder to write.", Path, REQUIRED, flags=options.OUTPUT),
     options.REPEATING,
     argument("data", "The data it was compiled from, to run it on.", default=None),
+    options.FORCE,
     options.JSON,
 )
 def command(**how: Any) -> None:

@@ -141,6 +141,7 @@ class Construction(ABC):
     empty: ClassVar[bool] = False  # whether a sequence may be empty
     provable: ClassVar[int | None] = None  # `compile` verifies a sample beyond so many contexts
     tokenizer: ClassVar[str | None] = None  # what splits text by default; None: words
+    unexplained: ClassVar[str | None] = None  # why `explain` does not take its networks apart
     advice: ClassVar[str | None] = None  # about two labels of one context; None: from the data
     # one sentence for each stage of its networks, by its name or (layer kind, name)
     stages: ClassVar[Mapping[str | tuple[str, str], str]] = {}

@@ -1,5 +1,6 @@
 """export: a model for another tool, run there on all of its data before it appears."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,16 +14,18 @@ from ..claims.verification import OBSERVED, REFUTED, Verification
 from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..machine.files import new_part, refuse_existing
-from ..machine.swap import sync
+from ..machine.names import EXPORTED, KNOWN
+from ..machine.swap import settle, sync
 from ..machine.watch import SILENT, Watch
 from ..machine.words import brief
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.source import load_for, settlement
-from .formats import Format, format_of
+from .formats import ASKED, Format, format_of
 from .packages import installed
 
 SHOWN = 10  # failures
+MAX_ASKED = 200  # characters of the example of a card
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ def export(
     output: str | os.PathLike[str],
     data: Dataset | None = None,
     *,
+    force: bool = False,
     watch: Watch = SILENT,
 ) -> Export:
     """Write a model as a folder that other tools read, and run it there on all of its data.
@@ -63,9 +67,10 @@ def export(
     Args:
         model: What `compile` returned or `open` read.
         to: "torch" (a module in a file of its own), "onnx", "huggingface" or "gguf".
-        output: The folder to write, which must not exist.
+        output: The folder to write.
         data: What the model was compiled from. If its runtime answers one item wrongly there,
             nothing is written.
+        force: Replace an existing folder that an export wrote.
         watch: Where progress is reported.
 
     Returns:
@@ -83,9 +88,9 @@ def export(
         raise ByheartError("export takes a Model; byheart.open(folder) reads one.")
     form = format_of(model, to)
     place = Path(os.path.abspath(output))
-    refuse_existing(place, force=False)
+    check_replaceable(place, force)
     held = None if data is None else held_by(model, data)
-    with _appearing(place) as (folder, keep):
+    with _appearing(place, force) as (folder, keep):
         watch.stage("exporting")
         form.write(model, folder)
         found: Verification | None = None
@@ -101,7 +106,7 @@ def export(
             found = observed(model, held, ran, watch.advance)
         whole = found is None or not found.refuted
         if whole:
-            text = _card(model, to, form, ran, found)
+            text = _card(model, to, form, ran, found, held)
             (folder / "README.md").write_text(text, encoding="utf-8")
             keep()
         names = tuple(sorted(path.name for path in folder.iterdir()))
@@ -121,19 +126,40 @@ def observed(
 
 
 def _card(
-    model: Model, to: str, form: Format, ran: Runtime | None, found: Verification | None
+    model: Model,
+    to: str,
+    form: Format,
+    ran: Runtime | None,
+    found: Verification | None,
+    held: Dataset | None,
 ) -> str:
     """README.md of an export: what the files are, how to use them, and what was observed."""
     evidence = "It was not run on its data when it was exported."
     if found is not None and ran is not None:
         evidence = (
             f"Observed when it was exported: {found.correct:,} of {found.checked:,} "
-            f"{model.claim.answered} right in {ran.sentence}. That is a run, not a proof."
+            f"{model.claim.answered} right in {ran.sentence}. That is a run, not a proof. "
+            + form.right
         )
+    own = model.tokens[:1] if model.tokens else [1]
+    asked = json.dumps(held.sequence(0) if held is not None and len(held) else list(own))
+    use = form.use.replace(ASKED, asked if len(asked) <= MAX_ASKED else "TOKENS")
     return (
         f"# A model that byheart compiled and exported to {to}\n\n"
-        f"Method {plain(brief(model.record.method))}. {evidence}\n\n{form.use}"
+        f"Method {plain(brief(model.record.method))}. {evidence.strip()}\n\n{use}"
     )
+
+
+def check_replaceable(place: Path, force: bool) -> None:
+    """ByheartError if something is there that is not to be replaced, or that no export wrote."""
+    refuse_existing(place, force)
+    if os.path.lexists(place):
+        whole = place.is_dir() and not place.is_symlink()
+        names = {entry.name for entry in os.scandir(place)} if whole else {""}
+        if not names <= {*KNOWN, *EXPORTED} - {"certificate.json"}:  # which a model has
+            raise ByheartError(
+                f"{place} is not a folder that an export wrote; choose another name."
+            )
 
 
 def held_by(model: Model, data: Dataset) -> Dataset:
@@ -157,7 +183,7 @@ def held_by(model: Model, data: Dataset) -> Dataset:
 
 
 @contextmanager
-def _appearing(place: Path) -> Iterator:
+def _appearing(place: Path, force: bool) -> Iterator:
     """A folder to fill, which becomes `place` if it is kept and vanishes otherwise."""
     part, lock, kept = None, None, list[bool]()
     try:
@@ -167,8 +193,7 @@ def _appearing(place: Path) -> Iterator:
             for path in part.iterdir():
                 sync(path)
             sync(part)
-            os.rename(part, place)
-            sync(place.parent)
+            settle(part, place, lambda: check_replaceable(place, force))
     except OSError as error:
         raise ByheartError(f"{place} cannot be written: {error.strerror or error}.") from error
     finally:

@@ -10,24 +10,36 @@ from ..errors import ByheartError, OptionError
 from ..models.model import Model
 from . import gguf_file, huggingface, onnx_graph, pytorch
 
+ASKED = "ASKED"  # stands for an input of the model's own
 LABEL_USE = """\
     from model import load                  # in this folder
     network = load(".")
-    network.answers([["capital", "of", "italy"]])
+    network.answers([ASKED])
+
+Keep float64: no double is rounded on the data, and in float32 the answers are wrong.
 """
 DECODER_USE = """\
     from model import load                  # in this folder
     decoder = load(".")
-    decoder.distributions([["a", "b"]])
+    decoder.distributions([ASKED])
+
+Keep float64: in float32 steep models no longer distinguish all contexts.
 """
 STOCK_USE = """\
     from transformers import AutoModelForCausalLM, AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained(".")
     model = AutoModelForCausalLM.from_pretrained(".")
+
+The weights are of the type that config.json names as `dtype`; keep it.
 """
 CODED_USE = """\
     from transformers import AutoModelForCausalLM
-    model = AutoModelForCausalLM.from_pretrained(".", trust_remote_code=True)
+    from torch import float64
+    model = AutoModelForCausalLM.from_pretrained(".", trust_remote_code=True, dtype=float64)
+
+Keep float64: in float32, and more so in 16 bits, steep models no longer distinguish all contexts.
+Batches may be padded on either side, with an attention_mask; `labels` give a loss. An input of more
+tokens than the decoder reads is refused.
 
 No architecture of transformers computes what this decoder does, so the folder has a modelling file
 of its own, modeling_byheart.py: trust_remote_code=True runs it. It imports torch and transformers
@@ -37,8 +49,8 @@ GGUF_USE = """\
     llama-cli -m model.gguf -p "..." --temp 0
 """
 COLUMNS = (
-    "columns [batch, columns, coordinates] -> label [batch], both float64. A word is "
-    "the vector [its place in `tokens` of config.json + 1]; shorter sequences are filled "
+    "columns [batch, columns, coordinates] -> label [batch], both float64. A token is a vector; of "
+    "words, [its place in `tokens` of config.json + 1]. Shorter sequences are filled "
     "up at the front with `padding`, after `extra` if there is one; the output is a "
     "place in `labels`"
 )
@@ -47,6 +59,7 @@ LAST_LOGITS = (
     "float64. Token numbers are places in `tokens` of config.json; where `padding` is a "
     "number, shorter contexts are filled up with it at the front, to `length` tokens"
 )
+RIGHT = "A distribution is right if its divergence from that of the data is within the proved gap."
 LOGITS = "input_ids [batch, length] -> logits, float32; token numbers are those of tokenizer.json"
 SAME = (
     "the folder itself is one of Hugging Face already; this is a copy without byheart's own files"
@@ -62,6 +75,7 @@ class Format:
     use      how to use it, for README.md
     needs    the package that runs it, where an export without a run is allowed
     note     what there is to say about such an export
+    right    what a right answer is, where that needs a word
     in_place whether the folder of such a model is in this format already
     """
 
@@ -70,12 +84,14 @@ class Format:
     use: str
     needs: str | None = None
     note: str | None = None
+    right: str = ""
     in_place: bool = False
 
 
-def _onnx(write: Callable[[Model, Path], None], inputs: str) -> Format:
+def _onnx(write: Callable[[Model, Path], None], inputs: str, right: str = "") -> Format:
     use = f"model.onnx, opset {onnx_graph.OPSET}: {inputs}.\n"
-    return Format(write, lambda _, folder: onnx_graph.loaded(folder / "model.onnx"), use)
+    runtime = lambda _, folder: onnx_graph.loaded(folder / "model.onnx")  # noqa: E731
+    return Format(write, runtime, use, right=right)
 
 
 NOT_TORCH = (
@@ -93,14 +109,16 @@ NOT_STOCK = (
 )
 EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
     ("torch", Labels): Format(pytorch.write_network, pytorch.runtime, LABEL_USE),
-    ("torch", Distributions): Format(pytorch.write_decoder, pytorch.runtime, DECODER_USE),
+    ("torch", Distributions): Format(
+        pytorch.write_decoder, pytorch.runtime, DECODER_USE, right=RIGHT
+    ),
     ("torch", Recites): NOT_TORCH,
     ("onnx", Labels): _onnx(onnx_graph.write_network, COLUMNS),
-    ("onnx", Distributions): _onnx(onnx_graph.write_decoder, LAST_LOGITS),
+    ("onnx", Distributions): _onnx(onnx_graph.write_decoder, LAST_LOGITS, RIGHT),
     ("onnx", Recites): _onnx(onnx_graph.write_checkpoint, LOGITS),
     ("huggingface", Labels): NO_LANGUAGE_MODEL,
     ("huggingface", Distributions): Format(
-        huggingface.write_decoder, huggingface.decoder_runtime, CODED_USE
+        huggingface.write_decoder, huggingface.decoder_runtime, CODED_USE, right=RIGHT
     ),
     ("huggingface", Recites): Format(
         huggingface.write_checkpoint,

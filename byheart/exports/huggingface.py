@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..claims.notes import described
 from ..machine import plain
 from ..machine.names import as_json
 from ..models.model import Model
+from ..models.source import stored
 from ..softmax.store import describe
 from ..stock import store
 from ..stock.store import contents
@@ -47,7 +49,8 @@ def write_decoder(model: Model, folder: Path) -> None:
         "dtype": "float64",
         "tie_word_embeddings": False,
         "use_cache": False,
-        "sizes": describe(model)["decoder"],
+        "sizes": describe(model)["decoder"]
+        | ({"window": True} if "window" in stored(model) else {}),
     }
     head, *rest = plain.pieces(dict(model.network.tensors))
     found: Files = {
@@ -118,7 +121,8 @@ def decoder_runtime(model: Model, folder: Path) -> Runtime:
     with quiet():
         own = code(folder / f"{CODED}.py").ByheartDecoder
         module = own.from_pretrained(folder, dtype=torch.float64, local_files_only=True).eval()
-    return _runtime(module, "float64", lambda logits: logits[:, -1].numpy())
+    last = partial(module, logits_to_keep=1)
+    return _runtime(last, "float64", lambda logits: logits[:, -1].numpy())
 
 
 def _runtime(module: Any, dtype: str, read: Callable[[Any], NDArray]) -> Runtime:

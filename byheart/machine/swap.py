@@ -4,7 +4,7 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,24 +29,29 @@ def appearing(path: Path, force: bool) -> Iterator[Path]:
     try:
         yield part
         sync(part)
-        if not os.path.lexists(path):
-            os.rename(part, path)
-        else:
-            check_place(path, force)
-            if not _exchange(part, path):  # this system has no such step: two instead
-                old = part.with_suffix(".old")
-                os.rename(path, old)
-                try:
-                    os.rename(part, path)
-                except BaseException:
-                    os.rename(old, path)
-                    raise
-                remove(old)
-        sync(path.parent)
+        settle(part, path, lambda: check_place(path, force))
     finally:
         remove(part)  # after an exchange this is the old model
         if lock is not None:
             os.close(lock)
+
+
+def settle(part: Path, path: Path, check: Callable[[], None]) -> None:
+    """The finished part becomes `path`, and what was there becomes the part, to be removed."""
+    if not os.path.lexists(path):
+        os.rename(part, path)
+    else:
+        check()
+        if not _exchange(part, path):  # this system has no such step: two instead
+            old = part.with_suffix(".old")
+            os.rename(path, old)
+            try:
+                os.rename(part, path)
+            except BaseException:
+                os.rename(old, path)
+                raise
+            remove(old)
+    sync(path.parent)
 
 
 def sync(path: Path) -> None:

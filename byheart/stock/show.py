@@ -22,6 +22,12 @@ WITHIN = f"within {MODEL}"
 ONE_RUN = " in one run of NumPy in float32: not a proof"
 
 
+UNEXPLAINED = (
+    "explain takes a network of byheart's own layers apart; of a stock checkpoint, "
+    "ground_truth.jsonl says which neurons answer what, and a trace shows one answer."
+)
+
+
 def facts(claim: Recites, found: Verification | None) -> dict[str, Any]:
     margin = None if found is None else found.margin
     neurons = {x for holder in claim.holders for x in holder.neurons or ()}
@@ -31,10 +37,7 @@ def facts(claim: Recites, found: Verification | None) -> dict[str, Any]:
 
 
 def explained(model: StockModel) -> NoReturn:
-    raise ByheartError(
-        "explain takes a network of byheart's own layers apart; of a stock checkpoint, "
-        "ground_truth.jsonl says which neurons answer what, and a trace shows one answer."
-    )
+    raise ByheartError(UNEXPLAINED)
 
 
 def card(model: StockModel, verified: Verification, check_again: str) -> str:

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 from byheart.api.compile import compile
 from byheart.claims.claim import Distributions, Labels
 from byheart.cli import main
-from byheart.data.load import from_rows
+from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
 from byheart.exports import exporting, formats, onnx_graph, packages, pytorch
 from byheart.exports.exporting import export
@@ -140,6 +140,91 @@ def test_a_decoder_in_transformers(method, tmp_path, monkeypatch):
         transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "out", trust_remote_code=False)
 
 
+MIXED = from_rows([
+    (list(x), "abcd"[i * 7 % 4]) for i, x in enumerate(sorted(SEQUENCES)) if {*x} <= set("abcdef")
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ("one-layer", "token-averaging", "one-layer-narrow"))
+def test_a_padded_batch_labels_and_generate_as_everywhere(method, tmp_path, monkeypatch):
+    """What a batch says is what each of its rows says alone, padded on either side."""
+    transformers = pytest.importorskip("transformers")
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "m"))
+    data = FOLLOWING if method == "one-layer-narrow" else MIXED
+    model = compile(data, method)
+    assert export(model, "huggingface", tmp_path / "out", data).verification.evidence == "observed"
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    module = load(tmp_path / "out", trust_remote_code=True, dtype=torch.float64).eval()
+    rows = [[model.tokens.index(x) for x in data.sequence(i)] for i in range(len(data))]
+    alone = [module(torch.tensor([row])).logits[0, -1] for row in rows]
+    longest = max(map(len, rows))
+    for side in ("left", "right"):
+        ids, mask = torch.full((2, len(rows), longest), 0)
+        for i, row in enumerate(rows):
+            own = slice(longest - len(row), longest) if side == "left" else slice(0, len(row))
+            ids[i, own], mask[i, own] = torch.tensor(row), 1
+        said = module(input_ids=ids, attention_mask=mask).logits
+        last = [longest - 1 if side == "left" else len(row) - 1 for row in rows]
+        found = torch.stack([said[i, place] for i, place in enumerate(last)])
+        torch.testing.assert_close(found, torch.stack(alone), rtol=1e-9, atol=1e-9)
+        if side == "left":
+            out = module.generate(
+                ids[:3], attention_mask=mask[:3], max_new_tokens=1, pad_token_id=0
+            )
+            assert out[:, -1].tolist() == [int(x.argmax()) for x in alone[:3]]
+    ids = torch.tensor([next(row for row in rows if len(row) == longest)])
+    answer = module(input_ids=ids, labels=ids.clone())
+    by_hand = [
+        module(ids[:, :n]).logits[0, -1].log_softmax(0)[ids[0, n]] for n in range(1, longest)
+    ]
+    mean = -float(sum(by_hand).detach()) / (longest - 1)
+    assert float(answer.loss.detach()) == pytest.approx(mean)
+    with pytest.raises(ValueError, match=f"reads 1 to {model.length} tokens, not"):
+        module(torch.zeros((1, model.length + 1), dtype=torch.long))
+    with pytest.raises(ValueError, match="does not take position_ids"):
+        module(ids, position_ids=ids)
+
+
+def test_a_decoder_of_a_window_reads_the_last_tokens(tmp_path):
+    """Documents are recited beyond the window, in which every context is."""
+    pytest.importorskip("transformers")
+    (tmp_path / "t.txt").write_text("a b c a b d a b c a\n")
+    data = load(tmp_path / "t.txt", documents="line", window=3)
+    model = compile(data, "one-layer")
+    export(model, "huggingface", tmp_path / "out", data)
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["sizes"]["window"] is True
+    code = pytorch.code(tmp_path / "out" / "modeling_byheart.py").ByheartDecoder
+    module = code.from_pretrained(tmp_path / "out", dtype=torch.float64)
+    row = torch.tensor([[model.tokens.index(x) for x in data.sequence(len(data) - 1)]])
+    long = torch.cat([torch.zeros((1, 4), dtype=torch.long), row], dim=1)
+    assert torch.equal(module(long).logits[:, -1], module(row).logits[:, -1])
+
+
+def test_what_a_file_of_torch_cannot_read_is_a_sentence(tmp_path):
+    for case, name in (("float64 of words", "n"), ("one-layer", "d")):
+        export(compiled(case), "torch", tmp_path / name)
+        asked = pytorch.code(tmp_path / name / "model.py").load(tmp_path / name)
+        ask = asked.answers if name == "n" else asked.distributions
+        for tokens, says in ((["zz"], "not in the vocabulary"), ([], "tokens, not 0"),
+                             (["a"] * 99, "tokens, not 99")):  # fmt: skip
+            with pytest.raises(ValueError, match=says):
+                ask([tokens])
+        if name == "n":
+            with pytest.raises(ValueError, match="float64"):
+                asked.float().answers([["a"]])
+
+
+@pytest.mark.parametrize("case", ("float64 of words", "float64 of vectors", "one-layer"))
+def test_the_card_asks_what_the_model_knows(case, tmp_path):
+    export(compiled(case), "torch", tmp_path / "out", CASES[case][0])
+    card = (tmp_path / "out" / "README.md").read_text()
+    (line,) = [x for x in card.splitlines() if x.startswith("    ") and "[[" in x]
+    asked = pytorch.code(tmp_path / "out" / "model.py").load(tmp_path / "out")
+    assert eval(line.strip(), {"network": asked, "decoder": asked})
+    assert "Keep float64" in card
+
+
 def test_a_changed_tensor_is_noticed_and_nothing_is_written(tmp_path, monkeypatch):
     model = compiled("float64 of words")
     form = formats.EXPORTS["torch", Labels]
@@ -197,6 +282,29 @@ def test_other_data_and_a_place_that_is_taken(tmp_path):
     with pytest.raises(ByheartError, match="exists; choose another name"):
         export(model, "torch", tmp_path / "out")
     assert [x.name for x in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_export_is_replaced_with_force_and_nothing_else_is(tmp_path, capsys):
+    compiled("one-layer").save(tmp_path / "model")
+    words = ["export", str(tmp_path / "model"), "--to", "torch", "-o", str(tmp_path / "out")]
+    assert main(words) == 0 and main(words) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main([*words, "--force"]) == 0
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert main([*words, "--force"]) == 2
+    assert "not a folder that an export wrote" in capsys.readouterr().err
+    assert (tmp_path / "out" / "notes.txt").exists() and (tmp_path / "out" / "model.py").exists()
+
+
+def test_what_cannot_be_is_said_before_options_and_data(tmp_path, capsys):
+    compiled("one-layer").save(tmp_path / "model")
+    missing = str(tmp_path / "no such file.txt")
+    out = ["--to", "gguf", "-o", str(tmp_path / "out")]
+    assert main(["export", str(tmp_path / "model"), missing, *out]) == 2
+    assert "llama.cpp runs stock" in capsys.readouterr().err
+    for words in (["explain", "gpt2", missing], ["explain", "llama", missing, "--width", "64"]):
+        assert main(words) == 2
+        assert "of a stock checkpoint" in capsys.readouterr().err
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path, monkeypatch):

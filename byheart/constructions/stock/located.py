@@ -25,6 +25,7 @@ from ...machine.tables import plural
 from ...machine.watch import Watch
 from ...stock.checkpoint import TYPES, Checkpoint, rounded
 from ...stock.forward import attention, embedded, norm
+from ...stock.show import UNEXPLAINED
 from ...stock.texts import Texts, is_corpus, next_tokens, texts_of, unspelled
 from ...stock.tokens import Vocabulary, vocabulary_of
 from ...stock.truth import facts_of
@@ -73,6 +74,7 @@ class Located(Construction):
 
     claim = Recites
     tokenizer = "bpe:8000"
+    unexplained = UNEXPLAINED
     advice = (
         "use `on_conflict='majority'`, which keeps the most frequent next token (a text is then "
         "recited from its first tokens that no other text shares), or `on_conflict='drop'`, which "

@@ -36,6 +36,9 @@ class Decoder(nn.Module):
         self.activation = FUNCTIONS.get(name) or getattr(torch, name)
 
     def forward(self, tokens):
+        if not 1 <= tokens.shape[1] <= self.config["length"]:
+            most = self.config["length"]
+            raise ValueError(f"this decoder reads 1 to {most} tokens, not {tokens.shape[1]}")
         x, heads = self.embedding(tokens), self.config["heads"]
         if heads:
             x = x + self.positions.weight[: x.shape[1]]
@@ -50,11 +53,16 @@ class Decoder(nn.Module):
 
     def numbers(self, context):
         """The numbers of a context's tokens; filled up at the front where the decoder needs it."""
+        for token in context:
+            if token not in self.config["tokens"]:
+                raise ValueError(f"{token!r} is not in the vocabulary")
         found = [self.config["tokens"].index(token) for token in context]
+        if not 1 <= len(found) <= self.config["length"]:
+            most = self.config["length"]
+            raise ValueError(f"this decoder reads 1 to {most} tokens, not {len(found)}")
         padding = self.config["padding"]
-        return (
-            found if padding is None else [padding] * (self.config["length"] - len(found)) + found
-        )
+        front = [] if padding is None else [padding] * (self.config["length"] - len(found))
+        return front + found
 
     @torch.no_grad()
     def distributions(self, contexts, least=1e-6):

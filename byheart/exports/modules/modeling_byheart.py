@@ -1,8 +1,8 @@
 """A decoder that byheart compiled, for transformers (trust_remote_code=True).
 
 One layer of attention (or a weighted sum of the tokens) with scores that are not divided by
-sqrt(d), no norm, and a hidden layer: no architecture of transformers computes this. The logits are
-those after the last token, in float64.
+sqrt(d), no norm, and a hidden layer: no architecture of transformers computes this. Keep float64:
+in float32, and more so in 16 bits, steep models no longer distinguish all contexts.
 """
 
 import torch
@@ -46,28 +46,71 @@ class ByheartDecoder(PreTrainedModel, GenerationMixin):
         self.activation = FUNCTIONS.get(name) or getattr(torch, name)
         self.post_init()
 
-    def forward(self, input_ids, **ignored):
-        """Logits [batch, 1, vocabulary] after the last token of inputs of one length.
+    def forward(
+        self,
+        input_ids,
+        attention_mask=None,
+        labels=None,
+        logits_to_keep=0,
+        return_dict=True,
+        **more,
+    ):
+        """Logits [batch, tokens, vocabulary] after each token, or after the last `logits_to_keep`.
 
-        Only the last `length` tokens are read. A decoder with a padding token reads exactly as many
-        and fills up at the front.
+        attention_mask  0 where a token is padding, on either side: it is not read, and what is said
+                        of its place means nothing
+        labels          as for any causal language model: input_ids, with -100 for what is left out
+        """
+        for name in ("inputs_embeds", "position_ids", "past_key_values"):
+            if more.get(name) is not None:
+                raise ValueError(f"this decoder does not take {name}")
+        shape, total = self.config.sizes, input_ids.shape[1]
+        read = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
+        if read.shape != input_ids.shape:
+            raise ValueError("attention_mask is not of the shape of input_ids")
+        most = int(read.sum(1).max()) if total else 0
+        if not 1 <= most <= (most if shape.get("window") else shape["length"]):
+            raise ValueError(f"this decoder reads 1 to {shape['length']} tokens, not {most}")
+        keep = total if labels is not None or not logits_to_keep else min(logits_to_keep, total)
+        places = range(total - keep, total)
+        logits = [self._after(input_ids[:, : t + 1], read[:, : t + 1]) for t in places]
+        logits, loss = torch.stack(logits, dim=1), None
+        if labels is not None:
+            flat = logits[:, :-1].flatten(0, 1)
+            loss = nn.functional.cross_entropy(flat, labels[:, 1:].flatten(), ignore_index=-100)
+        if not return_dict:
+            return (logits,) if loss is None else (loss, logits)
+        return CausalLMOutput(loss=loss, logits=logits)
+
+    def _after(self, tokens, read):
+        """Logits [batch, vocabulary] after the last token that is read.
+
+        A decoder with a padding token reads exactly `length` tokens and fills up at the front. One
+        of a window reads the last `length` tokens.
         """
         shape = self.config.sizes
         length, heads, padding = shape["length"], shape["heads"], shape.get("padding")
-        tokens = input_ids[:, -length:]
+        order = read.argsort(dim=1, stable=True)[:, -length:]  # what is read comes last
+        tokens, read = tokens.gather(1, order), read.gather(1, order)
         if padding is not None:
+            tokens = tokens.where(read > 0, padding)
             tokens = nn.functional.pad(tokens, (length - tokens.shape[1], 0), value=padding)
+            read = torch.ones_like(tokens)
+        read[:, -1] = 1  # where nothing is read
+        place = (read.cumsum(1) - 1).clamp(min=0)
         x = self.embedding(tokens)
         if heads:
-            x = x + self.positions.weight[: x.shape[1]]
+            x = x + self.positions(place)
             q, k, v = (self.attention[n](x) for n in ("query", "key", "value"))
             q, k, v = (part.unflatten(2, (heads, -1)) for part in (q, k, v))
-            p = torch.einsum("bhd,bthd->bth", q[:, -1], k).softmax(dim=1)
+            scores = torch.einsum("bhd,bthd->bth", q[:, -1], k)
+            p = scores.masked_fill(read[:, :, None] == 0, -torch.inf).softmax(dim=1)
             g = self.attention["out"](torch.einsum("bth,bthd->bhd", p, v).flatten(1))
             g = g + x[:, -1] if shape["skip"] else g
         else:
-            g = self.token_sum["weight"][: x.shape[1]] @ x
-        return CausalLMOutput(logits=self.output(self.activation(self.hidden(g)))[:, None])
+            weights = self.token_sum["weight"][place] * read
+            g = torch.einsum("bt,btd->bd", weights, x)
+        return self.output(self.activation(self.hidden(g)))
 
-    def prepare_inputs_for_generation(self, input_ids, **ignored):
-        return {"input_ids": input_ids}
+    def prepare_inputs_for_generation(self, input_ids, attention_mask=None, **ignored):
+        return {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": 1}

@@ -32,6 +32,8 @@ class Network(nn.Module):
         self.register_buffer("positions", positions, persistent=False)
 
     def forward(self, h):
+        if h.dtype != torch.float64 or any(p.dtype != torch.float64 for p in self.parameters()):
+            raise ValueError("this network answers in float64 alone")
         if self.config["positions"]:
             h = torch.cat([h, self.positions.expand(h.shape[0], -1, -1)], dim=2)
         for kind, t in zip(self.kinds, self.layers, strict=True):
@@ -51,6 +53,11 @@ class Network(nn.Module):
         rows = []
         for tokens in sequences:
             kind = self.config["kind"]
+            if not 1 <= len(tokens) <= self.config["length"]:
+                most = self.config["length"]
+                raise ValueError(f"this network reads 1 to {most} tokens, not {len(tokens)}")
+            if kind == "string" and (unknown := [x for x in tokens if x not in place]):
+                raise ValueError(f"{unknown[0]!r} is not in the vocabulary")
             own = [[place[x] + 1] if kind == "string" else [x] if kind == "number" else [*x]
                    for x in tokens]  # fmt: skip
             padding = [self.config["padding"]] * (self.config["length"] - len(own))

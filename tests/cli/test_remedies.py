@@ -1,0 +1,63 @@
+"""Every option that a refusal names is one of that command, and leads on."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from byheart.cli import main
+from byheart.cli.app import load
+
+FACTS = [{"prompt": f"{name} was born in", "answer": town, "page": i}
+         for i, (name, town) in enumerate((("Ada", "London"), ("Emmy", "Erlangen")))]  # fmt: skip
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def options_of(name):
+    return {flag for parameter in load(name).params for flag in parameter.opts}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Files that commands stumble over, and a model of one of them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "facts.jsonl").write_text("".join(json.dumps(x) + "\n" for x in FACTS))
+    twice = [{"input": ["a"], "label": x} for x in ("x", "x", "y")]
+    (tmp_path / "twice.jsonl").write_text("".join(json.dumps(x) + "\n" for x in twice))
+    order = [{"input": [*x, 3], "label": x[0]} for x in ([1, 2], [2, 1])]
+    (tmp_path / "order.jsonl").write_text("".join(json.dumps(x) + "\n" for x in order))
+    (tmp_path / "gaps.csv").write_text("q,a\nx,1\n,2\n")
+    plain = "compile facts.jsonl --input prompt --label answer -o"
+    assert main([*plain.split(), "taken"]) == 0
+    assert main([*plain.split(), "float", "--method", "float64"]) == 0
+    assert main("export float --to torch -o export".split()) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("compile facts.jsonl --input prompt --label answer -o taken", "--force"),
+        ("compile facts.jsonl -o new", None),
+        ("compile twice.jsonl -o new", "--on-conflict majority"),
+        ("compile order.jsonl -o new", "--positions"),
+        ("compile gaps.csv --input q --label a -o new", "--empty skip"),
+        ("export float --to torch -o export", "--force"),
+        ("export taken --to torch -o new", None),
+        ("generate unlearning -o taken", None),
+        ("stats facts.jsonl", None),
+        ("bounds --dataset facts.jsonl", None),
+    ],
+)
+def test_what_a_refusal_names_exists_and_leads_on(words, remedy, place, capsys):
+    command, *_ = shlex.split(words)
+    assert main(shlex.split(words)) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert set(OPTION.findall(said)) <= options_of(command) | {"--method"}, said
+    if remedy is None:  # the columns that it names itself, if it does
+        found = re.search(r"--input \S+ --label \S+", said)
+        remedy = found and found[0].rstrip(",.;")
+    if remedy:
+        assert remedy in said
+        assert main([*shlex.split(words), *shlex.split(remedy)]) == 0, capsys.readouterr().err
