@@ -4,14 +4,16 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ByheartError
 from ..machine.files import replacing
 from ..machine.tables import Content, Tabular
+from .adapters import AuditedAdapter
 from .closed import WeightsFile
+from .membership import Ranked, Score
 
 TABLES = (".jsonl", ".csv")
 
@@ -39,6 +41,8 @@ class AuditedModel:
     dtype: str | None
     unread: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    adapter: AuditedAdapter | None = None  # that was added to the weights
+    certified: bool = False  # whether byheart compiled the folder, and its certificate is there
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,28 @@ class AuditedData:
 class Reference:
     """What is known without the data, and the code length of the data under it."""
 
-    name: str
+    name: str  # several models are joined by commas: their mixture is the reference
     bits: float
+    knows: bool = False  # the language: it is a model, or the data is no text
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Bits memorised beyond what as many tokens of non-members save, with an interval of 95 %."""
+
+    bits: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    per_parameter: float
 
 
 @dataclass(frozen=True)
 class Memorised:
-    """Bits of the reference minus those of the model; `clamped` is the sum over items above 0."""
+    """Bits of the reference minus those of the model; `clamped` is the sum over items above 0.
+
+    beyond  the same corrected by non-members; None without any
+    """
 
     bits: float
     standard_error: float | None
@@ -74,6 +93,7 @@ class Memorised:
     per_parameter: float
     per_stored_bit: float
     share: float | None  # of the code length under the reference; None if that is 0
+    beyond: Beyond | None = None
 
 
 @dataclass(frozen=True)
@@ -86,21 +106,37 @@ class Limit:
     contexts: int | float | None = None
     direction: str | None = None
     reason: str | None = None
-    share: float | None = None  # of these bits that is memorised
+    share: float | None = None  # of these bits that is memorised, as far as that is known
 
     def json(self) -> dict:
         return {x: y for x, y in vars(self).items() if y is not None or x == "share"}
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """How many items are among so many samples with the probability that was asked for."""
+
+    samples: int
+    items: int
+
+
+@dataclass(frozen=True)
 class Extraction:
-    """What is recited: of the items that are long enough (`asked`), how many verbatim."""
+    """What is recited: of the items that are long enough (`asked`), how many verbatim.
+
+    probability  p of (n, p)-discoverable extraction; `curve` has the items for some n
+    near, within  items whose greedy continuation is within so many edits of the text
+    """
 
     prefix: int | None  # tokens that are given; None if those are the input
     suffix: int
     asked: int
     verbatim: int
     common: float | None  # tokens that are recited on average before the first error
+    probability: float = 0.5
+    curve: tuple[Sampled, ...] = ()
+    near: int | None = None
+    within: int | None = None
 
 
 class Saved(NamedTuple):
@@ -120,31 +156,57 @@ class Exposure(NamedTuple):
 
 @dataclass(frozen=True)
 class MembershipTest:
-    """Whether items can be told from non-members: the AUC, its interval of 95 %, and exposures."""
+    """Whether items can be told from non-members, by each score of one pass of the model.
 
-    auc: float
-    low: float
-    high: float
+    strongest  the score with the largest AUC; its interval allows for having chosen it
+    exposure   by the model's own log-perplexity, as published
+    against    exposure by what is saved against the reference
+    """
+
+    scores: tuple[Score, ...]
+    strongest: Score
     items: int
     non_members: int
     saved: Saved
     exposure: Exposure
+    against: Exposure | None
 
     def json(self) -> dict:
-        names = ("auc", "low", "high", "items")
         return {
-            **{name: getattr(self, name) for name in names},
+            "items": self.items,
             "strangers": self.non_members,
+            "scores": [asdict(score) for score in self.scores],
+            "strongest": asdict(self.strongest),
             "saved": {"items": self.saved.items, "strangers": self.saved.non_members},
             "exposure": self.exposure._asdict(),
+            "exposure_reference": None if self.against is None else self.against._asdict(),
         }
 
 
 @dataclass(frozen=True)
+class WordingAsked:
+    """A wording of the items: how often it was the best one, and how many it had recited."""
+
+    name: str
+    pattern: str
+    guessed: bool
+    best: int
+    verbatim: int
+
+
+@dataclass(frozen=True)
 class AuditedItem:
-    """One item of the data; `asked`, `common` and `verbatim` are of its recitation."""
+    """One item of the data; `asked`, `common` and `verbatim` are of its recitation.
+
+    item, row, line  counted from 1: of the items, of the rows or documents, of the file
+    samples          after how many the item is among them with the probability asked for
+    text, columns    what the file says; the text only if it is shown, otherwise its SHA-256
+    """
 
     item: int
+    row: int
+    line: int | None
+    wording: str
     tokens: int
     predicted: int
     bits: float
@@ -155,7 +217,21 @@ class AuditedItem:
     asked: int
     common: int | None
     verbatim: bool | None
+    probability: float | None
+    samples: int | None
+    edits: int | None
+    min_k: float | None
+    min_k_plus: float | None
+    zlib: float | None
     exposure: float | None
+    exposure_reference: float | None
+    sha256: str | None
+    text: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+    def row_of_table(self) -> dict[str, Any]:
+        own = {name: value for name, value in vars(self).items() if name != "columns"}
+        return own | {f"data.{name}": value for name, value in self.columns.items()}
 
 
 @dataclass(frozen=True)
@@ -178,7 +254,10 @@ class Audit(Tabular):
     verdict      what was measured, in a sentence or two
     notes        what the numbers do not show
     items        in the order of the data
+    wordings     in which each item was asked; the best one counts
+    asked        how item 1 was asked, in its best wording
     non_members  bits memorised of each of them, in the order of their file
+    ranked       the values of every score
     table_file   where the table of items is
     resumed      the folder of finished batches
     picture      the file that was drawn
@@ -200,7 +279,11 @@ class Audit(Tabular):
     resumed: str | None = None
     table_file: str | None = None
     picture: str | None = None
+    report: str | None = None
+    wordings: tuple[WordingAsked, ...] = ()
+    asked: str | None = None
     non_members: tuple[float, ...] = ()
+    ranked: tuple[Ranked, ...] = field(default=(), repr=False)
 
     def json(self) -> dict[str, Any]:
         """The answer of `byheart audit --json`; the items go to a file of their own."""
@@ -214,12 +297,16 @@ class Audit(Tabular):
             "evidence": "observed",
             "verdict": self.verdict,
             "notes": list(self.notes),
+            "wordings": [asdict(wording) for wording in self.wordings],
+            "asked": self.asked,
             "items": self.table_file,
             "folder": self.resumed,
             "picture": self.picture,
+            "report": self.report,
         }
 
     def table(self) -> Content:
+        beyond = self.memorised.beyond
         rows: list[tuple[object, ...]] = [
             ("parameters", self.model.parameters),
             ("predicted tokens", self.data.predicted),
@@ -227,6 +314,7 @@ class Audit(Tabular):
             (f"under {self.reference.name}", self.reference.bits),
             ("memorised bits", self.memorised.bits),
             ("standard error", self.memorised.standard_error),
+            *([("beyond non-members", beyond.bits)] if beyond else []),
             ("per parameter", self.memorised.per_parameter),
             ("verbatim items", self.extraction.verbatim),
         ]
@@ -236,10 +324,10 @@ class Audit(Tabular):
         """Write the table of items, .jsonl or .csv; the file appears whole or not at all."""
         path = Path(path)
         check_table(path)
-        rows: list[Mapping[str, Any]] = [vars(item) for item in self.items]
+        rows = [item.row_of_table() for item in self.items]
         with replacing(path) as file:
             if path.suffix.lower() == ".jsonl":
-                file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
+                file.write("".join(json.dumps(row, default=str) + "\n" for row in rows).encode())
             else:
                 text = io.StringIO()
                 writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")

@@ -1,6 +1,7 @@
 """audit: how much a model holds of a file, in bits, beside what it could hold.
 
-Paper        morris2025 (unintended memorization), carlini2019 (exposure), carlini2021 (extraction).
+Paper        morris2025 (unintended memorization), carlini2019 (exposure), carlini2021 (extraction),
+             hayes2025 (probabilistic extraction).
 Statement    What a model has memorised of an item is the code length of the item under a reference
              minus its code length under the model. The reference stands for what can be known
              about the item without having seen it.
@@ -13,13 +14,16 @@ Departures   D1  The first token of a document is given, as are special tokens t
              D2  The total is not clamped at 0: its error is then that of a sum. The sum of the
                  items that are above 0 stands beside it; it is larger than 0 for a model that has
                  seen nothing, too.
+             D3  Of several wordings the best one counts, per item: the one that is recited, else
+                 the one with the fewest bits per token. The same is done for non-members.
+             D4  Several reference models are one reference, their mixture.
 """
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,28 +38,16 @@ from ..machine.watch import SILENT, Watch
 from ..models.folder.read import weights_file
 from ..models.kinds import kind_of as kind_of_model
 from ..models.opening import open as open_model
-from . import checkpoint, closed, compiled, scoring
-from .answer import (
-    Audit,
-    AuditedData,
-    AuditedItem,
-    AuditedModel,
-    Exposure,
-    Extraction,
-    Limit,
-    MembershipTest,
-    Memorised,
-    Reference,
-    Saved,
-    Seconds,
-)
-from .items import Items, items_of
-from .membership import exposures, membership
+from . import checkpoint, closed, compiled, generating, scoring
+from .answer import Audit, AuditedModel, Limit, Seconds
+from .items import Asked, Items, items_of
+from .measuring import Group, Question, measured
 from .scoring import Scores
-from .verdict import REFERENCES, UNIFORM, limits, notes, verdict
+from .verdict import REFERENCES, UNIFORM, limits
 
 RANDOM = "random"
 MOST_STRANGERS = 1000  # that are drawn
+LONGEST = 300  # letters that the answer shows of how the first item was asked
 STREAM = 2019  # random non-members must not be those of `generate`, which may have the same seed
 
 
@@ -63,13 +55,19 @@ def audit(
     model: str | Path,
     data: Any,
     *,
-    reference: str | Path = UNIFORM,
-    prefix: int = 32,
+    reference: str | Path | Sequence[str | Path] | None = None,
+    adapter: str | Path | None = None,
+    template: str | Sequence[str] = (),
+    answer: str | None = None,
+    prefix: int = 50,
     suffix: int = 50,
+    probability: float = 0.5,
+    near: int | None = None,
     non_members: Any = None,
     folder: str | Path | None = None,
     device: str = "cpu",
     seed: int = 0,
+    show_text: bool = False,
     loading: Mapping[str, Any] | None = None,
     watch: Watch = SILENT,
 ) -> Audit:
@@ -80,16 +78,25 @@ def audit(
             byheart model.
         data: What byheart.load reads. Text is split by the tokenizer of the model, whole numbers
             are its token ids; a list of strings is documents.
-        reference: What is known without having seen the data: "uniform" over the vocabulary,
-            "unigram" (the frequencies of the data's tokens), or the folder of a second model with
-            the same tokenizer. For text only the latter separates memorising from knowing the
-            language.
+        reference: What is known without having seen the data: "uniform" over the vocabulary (the
+            default), "unigram" (the frequencies of the data's tokens), or the folder of a second
+            model with the same tokenizer, or several of them. For text only models separate
+            memorising from knowing the language. With an adapter, the default is the model
+            without it.
+        adapter: The folder of a LoRA adapter, which is added to the model.
+        template: How the rows of a table are written for the model, as "Mail {name}: {mail}".
+            Of several the best one counts, per item. By default rows are written as lines
+            "Column: value" and as lines of csv.
+        answer: What is predicted after the template, as "{mail}"; by default the label, or all.
         prefix: Tokens of a document after which the model is to continue it.
         suffix: Tokens that it is to recite, at most.
+        probability: With which an item is to be among samples, for the number of these.
+        near: Also generate every continuation, and count those within so many edits of the text.
         non_members: Items that the model has not seen, as `data`; or "random" for random tokens.
         folder: Where finished batches are kept: the same call resumes.
         device: Of PyTorch, such as "cpu" or "cuda".
         seed: Of random non-members.
+        show_text: The answer has the texts of the items, not only their hashes.
         loading: Options of byheart.load.
         watch: Follows the progress; is told before scoring begins how much memory it takes.
 
@@ -108,55 +115,58 @@ def audit(
         >>> found.memorised.bits, found.extraction.verbatim
         (8.0, 8)
     """
-    for name, value, least in (("prefix", prefix, 1), ("suffix", suffix, 1), ("seed", seed, 0)):
+    for name, value, least in (
+        ("prefix", prefix, 1),
+        ("suffix", suffix, 1),
+        ("seed", seed, 0),
+        ("near", 0 if near is None else near, 0),
+    ):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise OptionError(name, value, f"must be an integer of {least} or more")
+    if not 0 < probability < 1:
+        raise OptionError("probability", probability, "must be between 0 and 1")
     path, options = Path(model), dict(loading or {})
     if isinstance(data, str | Path) and Path(data) == path:
         raise ByheartError("the model and the data are the same path; the data comes second.")
+    templates = (template,) if isinstance(template, str) else tuple(template)
+    several = [reference] if isinstance(reference, str | Path) else list(reference or ())
+    known = [str(x) for x in several] or [UNIFORM if adapter is None else str(path)]
+    if len(known) > 1 and set(known) & set(REFERENCES):
+        raise ByheartError("several references must be models; give one of the others alone.")
     watch.stage("loading")
-    began, known = time.perf_counter(), str(reference)
+    began = time.perf_counter()
     if checkpoint.is_checkpoint(path):
         asks = (prefix, suffix)
         place = None if folder is None else Path(folder)
-        examination = _checkpoint(
-            path, data, known, asks, non_members, place, device, seed, options, watch
-        )
+        wanted = _Wanted(known, adapter, templates, answer, asks, near, place, device, seed)
+        examination = _checkpoint(path, data, wanted, non_members, options, watch)
     else:
-        for name, given in (("folder", folder), ("device", None if device == "cpu" else device)):
+        for name, given in (
+            ("folder", folder),
+            ("device", None if device == "cpu" else device),
+            ("adapter", adapter),
+            ("template", templates or None),
+            ("answer", answer),
+            ("near", near),
+        ):
             if given is not None:
                 raise ByheartError(f"`{name}=...` is for checkpoints; a byheart model needs none.")
-        examination = _compiled(path, data, known, non_members, options, watch)
+        examination = _compiled(path, data, known[0], non_members, options, watch)
         asks = (1, int(examination.items.items.lengths.max()))
     score = time.perf_counter() - examination.loaded
-    groups = (examination.items, examination.non_members)
-    tokens = sum(len(group.items.ids) for group in groups if group is not None)
-    rate = round(tokens / max(score, 1e-9), 1)
+    rate = round(examination.scored / max(score, 1e-9), 1)
     seconds = Seconds(round(examination.loaded - began, 3), round(score, 3), rate)
-    held: tuple[Limit, ...] = (Limit("code word", "theorem", examination.model.stored_bits),)
-    if not examination.model.compiled:
-        held = limits(path, examination.model.parameters, examination.model.stored_bits)
-    answer = _measured(examination, held, name_of(data), known, asks, seconds)
-    return replace(answer, resumed=None if folder is None else str(folder))
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """Items, what the model makes of them, and [N] their code lengths under the reference."""
-
-    items: Items
-    scores: Scores
-    codes: NDArray
-
-    @property
-    def saved(self) -> NDArray:
-        """[N] bits that the model saves against the reference."""
-        return self.codes - self.scores.bits
-
-    @property
-    def per_token(self) -> NDArray:
-        """[N] the same per token that is predicted."""
-        return self.saved / self.items.scored
+    of, held = examination.model, tuple[Limit, ...]()
+    if of.compiled:
+        held = (Limit("code word", "theorem", of.stored_bits),)
+    elif of.adapter is not None and known == [str(path)]:  # what its base does not hold
+        held = limits(None, of.adapter.parameters, of.adapter.stored_bits)
+    else:
+        held = limits(path, of.parameters, of.stored_bits)
+    asked = Question(known, asks, probability, near, show_text, templates)
+    groups = examination.items, examination.non_members
+    found = measured(of, *groups, held, name_of(data), asked, seconds)
+    return replace(found, resumed=None if folder is None else str(folder))
 
 
 class Examination(NamedTuple):
@@ -164,73 +174,115 @@ class Examination(NamedTuple):
 
     model: AuditedModel
     loaded: float
-    items: Scored
-    non_members: Scored | None
+    items: Group
+    non_members: Group | None
+    scored: int  # tokens, by the model, in this run
+
+
+class _Wanted(NamedTuple):
+    """What is asked of a checkpoint."""
+
+    references: Sequence[str]
+    adapter: str | Path | None
+    templates: Sequence[str]
+    answer: str | None
+    asks: tuple[int, int]
+    near: int | None
+    folder: Path | None
+    device: str
+    seed: int
 
 
 def _checkpoint(
     path: Path,
     data: Any,
-    reference: str,
-    asks: tuple[int, int],
+    wanted: _Wanted,
     non_members: Any,
-    folder: Path | None,
-    device: str,
-    seed: int,
     loading: Mapping[str, Any],
     watch: Watch,
 ) -> Examination:
-    """Of a Hugging Face folder; asks are the prefix and the suffix."""
-    subject = checkpoint.opened(path, device)
-    items = items_of(subject, data, loading)
-    groups = {"items": items}
+    """Of a Hugging Face folder."""
+    subject = checkpoint.opened(path, wanted.device, wanted.adapter)
+    form = (wanted.templates, wanted.answer)
+    groups = {"items": items_of(subject, data, loading, *form)}
     if non_members is not None and str(non_members) == RANDOM:
-        groups["strangers"] = drawn(items, seed)
+        (first, *_) = groups["items"].items
+        groups["strangers"] = drawn(first, wanted.seed)
     elif non_members is not None:
         # Of the options, those that apply: the file of non-members may be of another kind.
         takes = (*OPTIONS.get(kind_of(non_members, loading.get("format")), ()), "length")
         own = {name: value for name, value in loading.items() if name in takes}
-        groups["strangers"] = items_of(subject, non_members, own)
-    second = None
-    if reference not in REFERENCES:
-        second = checkpoint.opened(reference, device)
-        if second.vocabulary != subject.vocabulary:
+        groups["strangers"] = items_of(subject, non_members, own, *form)
+    if len({len(group.items) for group in groups.values()}) > 1:
+        raise ByheartError(
+            "the items are asked in several wordings and the non-members are not; give both as "
+            "tables of the same columns, or one `template=...`."
+        )
+    others = []
+    for reference in wanted.references:
+        if reference in REFERENCES:
+            continue
+        other = checkpoint.opened(reference, wanted.device)
+        if other.vocabulary != subject.vocabulary:
             raise ByheartError(
-                f"{reference} predicts {second.vocabulary:,} tokens and {path} predicts "
+                f"{reference} predicts {other.vocabulary:,} tokens and {path} predicts "
                 f"{subject.vocabulary:,}; a reference must have the same tokenizer."
             )
-        if items.text and items_of(second, data, loading).sha256() != items.sha256():
-            raise ByheartError(
-                f"{reference} splits the text into other tokens than {path}; a reference must have "
-                "the same tokenizer."
-            )
+        if groups["items"].items[0].text:
+            again = items_of(other, data, loading, *form).items
+            if [x.sha256() for x in again] != [x.sha256() for x in groups["items"].items]:
+                raise ByheartError(
+                    f"{reference} splits the text into other tokens than {path}; a reference must "
+                    "have the same tokenizer."
+                )
+        others.append(other)
     loaded = time.perf_counter()
+    kept = wanted.folder is not None
+    adapted = None if subject.adapter is None else [x.sha256 for x in subject.adapter.weights]
     configuration = {
-        "audit": 1,
-        "model": scoring.identity(path) if folder is not None else None,
-        "reference": scoring.identity(Path(reference)) if folder and second else reference,
-        "prefix": asks[0],
-        "suffix": asks[1],
-        **{name: group.sha256() for name, group in groups.items()},
+        "audit": 2,
+        "model": scoring.identity(path) if kept else None,
+        "adapter": adapted,
+        "reference": [scoring.identity(x.folder) for x in others] if kept else None,
+        "prefix": wanted.asks[0],
+        "suffix": wanted.asks[1],
+        **{name: [x.sha256() for x in group.items] for name, group in groups.items()},
     }
-    scores: dict[str, Scores] = {}
-    with nullcontext() if folder is None else Rows(folder) as rows:
-        if folder is not None:
-            settle(folder, configuration)
-        for role, one in (("", subject), ("reference-", second)):
-            if one is None:
-                continue
-            tokens = scoring.check_memory(one, list(groups.values()), watch)
+    every = [items for group in groups.values() for items in group.items]
+    scores: dict[tuple[int, str, int], Scores] = {}
+    fresh = 0
+    with nullcontext() if not kept else Rows(wanted.folder) as rows:  # type: ignore[arg-type]
+        if wanted.folder is not None:
+            settle(wanted.folder, configuration)
+        for number, one in enumerate((subject, *others)):
+            tokens = scoring.check_memory(one, every, watch)
             for name, group in groups.items():
-                role_name = role + name
-                scores[role_name] = scoring.score(one, group, asks, tokens, watch, rows, role_name)
-    scored = {}
+                for place, items in enumerate(group.items):
+                    role = f"{number}-{name}-{place}"
+                    found, new = scoring.score(one, items, wanted.asks, tokens, watch, rows, role)
+                    scores[number, name, place] = found
+                    fresh += new
+    judged: dict[str, Group] = {}
     for name, group in groups.items():
-        if second is None:
-            codes = coded(reference, items, group, subject.vocabulary)
-        else:
-            codes = scores[f"reference-{name}"].bits
-        scored[name] = Scored(group, scores[name], codes)
+        parts: list[Group] = []
+        for place, items in enumerate(group.items):
+            made, edits = scores[0, name, place], None
+            if others:
+                several = range(1, len(others) + 1)
+                codes = np.stack([scores[i, name, place].bits for i in several])
+            else:
+                like = groups["items"].items[place]
+                codes = coded(wanted.references[0], like, items, subject.vocabulary)[None]
+            if wanted.near is not None and name == "items":
+                edits = generating.edits(subject, items, made, wanted.asks, watch)
+            parts.append(Group.of(items, made, codes, wanted.asks, group.texts, place, edits))
+        judged[name] = Group.best(parts, group)
+    best = judged["items"]
+    first = groups["items"].items[best.wording[0]]
+    if first.text:
+        given = first.ids[: first.asked(*wanted.asks)[0][0]]
+        shown = subject.tokenizer.decode(given[: first.lengths[0]])
+        judged["items"] = replace(best, first=shown[-LONGEST:])
     model = AuditedModel(
         folder=str(path),
         kind=subject.kind,
@@ -243,8 +295,10 @@ def _checkpoint(
         dtype=subject.dtype,
         unread=subject.unread,
         code=subject.code,
+        adapter=subject.adapter,
+        certified=(path / checkpoint.CERTIFICATE).is_file() and subject.adapter is None,
     )
-    return Examination(model, loaded, scored["items"], scored.get("strangers"))
+    return Examination(model, loaded, judged["items"], judged.get("strangers"), fresh)
 
 
 def _compiled(
@@ -267,16 +321,15 @@ def _compiled(
     if non_members is not None:
         datasets["strangers"] = compiled.dataset_for(model, non_members, loading)
     groups = {name: compiled.labels_of(model, dataset) for name, dataset in datasets.items()}
-    loaded = time.perf_counter()
-    scores = {
-        name: compiled.score(model, dataset, groups[name], watch)
-        for name, dataset in datasets.items()
-    }
-    size, store = len(model.labels), kind_of_model(model).store
-    scored = {
-        name: Scored(group, scores[name], coded(reference, groups["items"], group, size))
-        for name, group in groups.items()
-    }
+    loaded, size = time.perf_counter(), len(model.labels)
+    longest = int(groups["items"].lengths.max())
+    scored = {}
+    for name, dataset in datasets.items():
+        group = groups[name]
+        scores = compiled.score(model, dataset, group, watch)
+        codes = coded(reference, groups["items"], group, size)[None]
+        scored[name] = Group.of(group, scores, codes, (1, longest))
+    store = kind_of_model(model).store
     audited = AuditedModel(
         folder=str(path),
         kind=str(model.record.method),
@@ -287,11 +340,13 @@ def _compiled(
         length=model.length,
         weights=closed.hashed([path / weights_file(store)]),
         dtype=None,
+        certified=True,
     )
-    return Examination(audited, loaded, scored["items"], scored.get("strangers"))
+    tokens = sum(len(group.ids) for group in groups.values())
+    return Examination(audited, loaded, scored["items"], scored.get("strangers"), tokens)
 
 
-def drawn(items: Items, seed: int) -> Items:
+def drawn(items: Items, seed: int) -> Asked:
     """Random items as long as the given ones, of the tokens that occur in them."""
     random = np.random.default_rng((STREAM, seed))
     chosen = np.arange(len(items))
@@ -305,7 +360,8 @@ def drawn(items: Items, seed: int) -> Items:
     starts = offsets(lengths)
     for place in range(items.opening):
         ids[starts[:-1] + place] = items.ids[place]
-    return Items(ids, starts, items.given[chosen], items.labelled, opening=items.opening)
+    made = Items(ids, starts, items.given[chosen], items.labelled, opening=items.opening)
+    return Asked((made,), np.arange(1, len(made) + 1))
 
 
 def coded(reference: str, items: Items, group: Items, vocabulary: int) -> NDArray[np.float64]:
@@ -320,89 +376,3 @@ def coded(reference: str, items: Items, group: Items, vocabulary: int) -> NDArra
         return group.scored.astype(np.float64) * math.log2(vocabulary)
     counts = np.bincount(items.targets(), minlength=size) + 0.5
     return group.sums(-np.log2(counts / counts.sum())[targets])
-
-
-def _measured(
-    examination: Examination,
-    held: tuple[Limit, ...],
-    name: str,
-    reference: str,
-    asks: tuple[int, int],
-    seconds: Seconds,
-) -> Audit:
-    """All numbers of the answer, from the scores of the items and of non-members."""
-    model, _, own, others = examination
-    items, scores, code = own.items, own.scores, float(own.codes.sum())
-    saved, lengths, scored = own.saved, items.lengths, items.scored
-    total, predicted = float(saved.sum()), int(scored.sum())
-    test, exposed = None, None
-    if others is not None:
-        exposed = exposures(own.per_token, others.per_token)
-        saved_per_token = (float(x.saved.sum() / x.items.scored.sum()) for x in (own, others))
-        most = math.log2(len(others.items) + 1)
-        test = MembershipTest(
-            *membership(own.per_token, others.per_token),
-            items=len(items),
-            non_members=len(others.items),
-            saved=Saved(*saved_per_token),
-            exposure=Exposure(float(exposed.mean()), float(exposed.max()), most),
-        )
-    memorised = Memorised(
-        bits=total,
-        standard_error=float(saved.std(ddof=1) * math.sqrt(len(items))) if len(items) > 1 else None,
-        clamped=float(np.maximum(saved, 0).sum()),
-        per_parameter=total / model.parameters,
-        per_stored_bit=total / model.stored_bits,
-        share=total / code if code else None,
-    )
-    _, asked = items.asked(*asks)
-    verbatim = (scores.common == asked) & (asked > 0)
-    extraction = Extraction(
-        prefix=None if items.labelled else asks[0],
-        suffix=asks[1],
-        asked=int((asked > 0).sum()),
-        verbatim=int(verbatim.sum()),
-        common=float(scores.common[asked > 0].mean()) if (asked > 0).any() else None,
-    )
-    return Audit(
-        model=model,
-        data=AuditedData(
-            name=name,
-            items=len(items),
-            tokens=len(items.ids) - items.opening * len(items),
-            predicted=predicted,
-            information=predicted * math.log2(model.vocabulary),
-            skipped=items.skipped,
-            cut=items.cut,
-            text=items.text,
-            labelled=items.labelled,
-        ),
-        reference=Reference(reference, code),
-        code_length=float(scores.bits.sum()),
-        memorised=memorised,
-        limits=tuple(replace(x, share=total / x.bits if x.bits else None) for x in held),
-        extraction=extraction,
-        accuracy=float(scores.hits.sum() / predicted),
-        membership=test,
-        verdict=verdict(reference, memorised, extraction, test, items),
-        notes=tuple(notes(model.code, reference, memorised, test, items)),
-        items=tuple(
-            AuditedItem(
-                item=i,
-                tokens=int(lengths[i]) - items.opening,
-                predicted=int(scored[i]),
-                bits=float(scores.bits[i]),
-                reference_bits=float(own.codes[i]),
-                memorised=float(saved[i]),
-                clamped=max(0.0, float(saved[i])),
-                accuracy=float(scores.hits[i] / scored[i]),
-                asked=int(asked[i]),
-                common=int(scores.common[i]) if asked[i] else None,
-                verbatim=bool(verbatim[i]) if asked[i] else None,
-                exposure=None if exposed is None else float(exposed[i]),
-            )
-            for i in range(len(items))
-        ),
-        seconds=seconds,
-        non_members=() if others is None else tuple(others.saved.tolist()),
-    )

@@ -21,6 +21,7 @@ from ..errors import ByheartError
 from ..machine.memory import require
 from ..models.opening import open as open_model
 from . import closed
+from .adapters import AuditedAdapter, added, refuse_bare
 from .closed import CONFIG, WeightsFile
 
 CERTIFICATE = "certificate.json"
@@ -47,6 +48,7 @@ class Checkpoint:
     limit: int | None  # the most tokens that it reads; None if config.json does not say
     model: Any
     device: str
+    adapter: AuditedAdapter | None = None  # that was added
 
     def memory(self, batch: int) -> int:
         """Bytes of a batch of this many tokens, rather too many: logits, and what goes before."""
@@ -61,8 +63,9 @@ class Checkpoint:
             * (2 * self.vocabulary + 8 * size + 3 * (width or 4 * size) + 2 * heads * length)
         )
 
-    def score(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """[k, L - 1] bits of every token after the first, and whether it is the likeliest one.
+    def score(self, rows: NDArray[np.int64]) -> "Judged":
+        """[k, L - 1] bits of every token after the first, whether it is the likeliest one, and its
+        place: how far its log-probability lies from the mean of all tokens', in deviations.
 
         A causal model reads nothing behind a token, so rows may be filled up at the end.
         """
@@ -75,13 +78,14 @@ class Checkpoint:
             judge = judged_here if logits.device.type == "cpu" else judged_there
             starts = range(0, len(logits), size)
             parts = [judge(logits[a : a + size], following[a : a + size]) for a in starts]
-        nats, hits = (np.concatenate(some) for some in zip(*parts, strict=True))
+        nats, hits, places = (np.concatenate(some) for some in zip(*parts, strict=True))
         if not np.isfinite(nats).all():
             raise ByheartError(
                 f"{self.folder}: the model gives a token no probability that is a number; its "
                 "weights overflow in this number type."
             )
-        return (nats / math.log(2)).reshape(len(rows), -1), hits.reshape(len(rows), -1)
+        found = (nats / math.log(2), hits, places)
+        return tuple(x.reshape(len(rows), -1) for x in found)  # type: ignore[return-value]
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -138,11 +142,11 @@ class Checkpoint:
         return found, wrong
 
 
-Judged = tuple[NDArray[np.float64], NDArray[np.bool_]]
+Judged = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
 
 
 def judged_here(logits: Any, following: Any) -> Judged:
-    """[k] the nats of the token that follows, and whether it is the likeliest; on the processor.
+    """[k] the nats of the token that follows, whether it is the likeliest, and its place; here.
 
     It takes a third of the time of `judged_there`, which is left to judge logits that are infinite:
     a token that the model never gives has minus infinity.
@@ -153,16 +157,20 @@ def judged_here(logits: Any, following: Any) -> Judged:
     flat = single.view(-1).numpy()
     if not finite(flat.view(np.uint32)):
         return judged_there(single, following)
-    nats, hits = np.empty(len(logits)), np.empty(len(logits), bool)
-    code_lengths(flat, following.contiguous().numpy(), nats, hits)
-    return nats, hits
+    nats, hits, places = np.empty(len(logits)), np.empty(len(logits), bool), np.empty(len(logits))
+    code_lengths(flat, following.contiguous().numpy(), nats, hits, places)
+    return nats, hits, places
 
 
 def judged_there(logits: Any, following: Any) -> Judged:
     """The same by PyTorch, on any device."""
     best = logits.argmax(-1) == following  # the first of equal logits, as in greedy decoding
-    chances = logits.float().log_softmax(-1).gather(1, following[:, None])[:, 0]
-    return -chances.double().cpu().numpy(), best.cpu().numpy()
+    logs = logits.float().log_softmax(-1).double()
+    own, chances = logs.gather(1, following[:, None])[:, 0], logs.exp()
+    mean = (chances * logs.clamp(min=-1e30)).sum(-1)  # what has no probability adds nothing
+    square = (chances * logs.clamp(min=-1e30) ** 2).sum(-1)
+    places = (own - mean) / (square - mean**2).clamp(min=1e-12).sqrt()
+    return -own.cpu().numpy(), best.cpu().numpy(), places.cpu().numpy()
 
 
 def is_checkpoint(folder: Path) -> bool:
@@ -170,8 +178,11 @@ def is_checkpoint(folder: Path) -> bool:
     return _config(folder).get("format") != "byheart-model"
 
 
-def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
-    """The model of a folder; ByheartError says what is missing or cannot be trusted."""
+def opened(name: str | Path, device: str = "cpu", adapter: str | Path | None = None) -> Checkpoint:
+    """The model of a folder; ByheartError says what is missing or cannot be trusted.
+
+    adapter  the folder of a LoRA adapter, which is added to its weights
+    """
     folder = Path(name)
     config = _config(folder)
     if os.path.lexists(folder / CERTIFICATE):  # compiled: the same closed list as in `verify`
@@ -232,9 +243,10 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
             f"{folder} lacks {len(missing):,} of the tensors that its {CONFIG} describes, the "
             f"first is {missing[0][:80]}; a model with random numbers in their place says nothing."
         )
-    for name, tensor in model.named_parameters():
+    also = None if adapter is None else added(model, Path(adapter))
+    for own, tensor in model.named_parameters():
         if not bool(torch.isfinite(tensor).all()):
-            raise ByheartError(f"{folder}: the tensor {name} holds infinity or NaN.")
+            raise ByheartError(f"{folder}: the tensor {own[:80]} holds infinity or NaN.")
     model = model.eval().to(chosen)
     every = list(model.parameters())
     limits = [getattr(described, name, None) for name in LENGTHS]
@@ -251,6 +263,7 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
         next((x for x in limits if isinstance(x, int) and x > 0), None),
         model,
         device,
+        also,
     )
 
 
@@ -259,6 +272,7 @@ def _config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         word = "is not a directory" if folder.exists() else "does not exist"
         raise ByheartError(f"{folder} {word}; give the folder of a model on this disk.")
+    refuse_bare(folder, "audit", "DATA ")
     if not path.is_file():
         raise ByheartError(
             f"{folder} has no {CONFIG}; give a Hugging Face folder or a byheart model folder."

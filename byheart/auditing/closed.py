@@ -51,17 +51,12 @@ def check(folder: Path, config: dict[str, Any]) -> tuple[str, ...]:
     """
     code: set[str] = set()
     for place in (folder, folder / TEMPLATES):
-        for entry in _entries(place):
-            if not entry.is_file() and not entry.is_dir():  # a link is followed, as in Hub caches
-                raise ByheartError(
-                    f"{place} holds {shown(entry.name)}, which is not a regular file; take it out "
-                    "of the folder."
-                )
+        check_entries(place)
     for entry in _entries(folder):
         if entry.name == ADAPTER_CONFIG or entry.name.startswith(ADAPTER):
             raise ByheartError(
-                f"{folder} holds an adapter ({shown(entry.name)[1:-1]}), not a whole model; merge "
-                "it into its base first: merge_and_unload() of peft, then save_pretrained."
+                f"{folder} holds an adapter ({shown(entry.name)[1:-1]}) beside a model, which a "
+                "library would add to it; move it to a folder of its own, which `adapter=...` adds."
             )
     if (folder / WHOLE).is_file() and (folder / INDEX).is_file():
         raise ByheartError(
@@ -86,6 +81,16 @@ def check(folder: Path, config: dict[str, Any]) -> tuple[str, ...]:
                     "which loads a kernel from elsewhere; take the key out."
                 )
     return tuple(sorted(code))
+
+
+def check_entries(folder: Path) -> None:
+    """ByheartError names what is in a folder and is no regular file."""
+    for entry in _entries(folder):
+        if not entry.is_file() and not entry.is_dir():  # a link is followed, as in Hub caches
+            raise ByheartError(
+                f"{folder} holds {shown(entry.name)}, which is not a regular file; take it out "
+                "of the folder."
+            )
 
 
 def check_quantisation(folder: Path, config: dict[str, Any]) -> None:

@@ -86,8 +86,10 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
         wrong = plain - math.log2(share) if share else 0.0
         bits = [right if hit else wrong for hit in correct]
     runs = [np.cumprod(part).sum() for part in np.split(hits, items.starts[1:-1])]
+    none = np.full(len(items), np.nan)
     return Scores(
         items.sums(np.asarray(bits, np.float64)),
         items.sums(hits).round().astype(np.int64),
         np.array(runs, np.int64),
+        *(none, none, none),
     )

@@ -6,7 +6,7 @@ of a table, with an input and a label, is an item of which the input is given.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..data.readers.raw import opened
 from ..data.readers.text import document_rule, read_text, split, unix
 from ..errors import ByheartError
 from .checkpoint import Checkpoint
+from .wordings import AS_IT_IS, Rows, Text, Wording, rows_of
 
 OWN = ("unit", "tokenizer", "window")  # options of a text that the model decides
 
@@ -75,6 +76,18 @@ class Items:
         return digest.hexdigest()
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The items of some data in each wording, item by item the same; and what the data says."""
+
+    items: tuple[Items, ...]  # of each wording
+    rows: Ints  # [N] numbers from 1: of documents or rows, also of those that were left out
+    wordings: tuple[Wording, ...] = (AS_IT_IS,)
+    texts: tuple[tuple[Text, ...], ...] = ()  # of each wording; none of token ids
+    lines: Ints | None = None  # [N] in the file
+    columns: Mapping[str, tuple] = field(default_factory=dict)  # in no wording
+
+
 def pack(
     rows: Sequence[Sequence[int]],
     given: Sequence[int],
@@ -82,60 +95,68 @@ def pack(
     labelled: bool = False,
     text: bool = False,
     opening: Sequence[int] = (),
-) -> Items:
+) -> Asked:
     """Items of these rows, truncated to a length; those with nothing to predict are left out.
 
     opening  tokens that are put before each row, and count as given and for its length
     """
     begun = [[*opening, *row][:length] for row in rows]
-    kept = [
-        (row, len(opening) + first)
-        for row, first in zip(begun, given, strict=True)
-        if len(row) > len(opening) + first
-    ]
+    kept = np.array(
+        [
+            i
+            for i, (row, first) in enumerate(zip(begun, given, strict=True))
+            if len(row) > len(opening) + first
+        ],
+        np.int64,
+    )
     whole = sum(len(opening) + len(row) for row in rows)
-    flat = [token for row, _ in kept for token in row]
-    if not kept:
+    if not len(kept):
         raise ByheartError("the data holds no item of two tokens or more: nothing is predicted.")
-    return Items(
+    flat = [token for i in kept for token in begun[i]]
+    items = Items(
         np.array(flat, np.int64),
-        offsets(np.array([len(row) for row, _ in kept])),
-        np.array([first for _, first in kept], np.int64),
+        offsets(np.array([len(begun[i]) for i in kept])),
+        np.array([len(opening) + given[i] for i in kept], np.int64),
         labelled,
         len(rows) - len(kept),
         whole - sum(map(len, begun)),
         text,
         len(opening),
     )
+    return Asked((items,), kept + 1)
 
 
-def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> Items:
+def items_of(
+    checkpoint: Checkpoint,
+    data: Any,
+    loading: Mapping[str, Any],
+    templates: Sequence[str] = (),
+    answer: str | None = None,
+) -> Asked:
     """The items of a file, or of a Dataset, for a checkpoint; ByheartError if it cannot read them.
 
     Text is split by the tokenizer of the model, whole numbers are its token ids.
     """
     options = {name: value for name, value in loading.items() if value not in (None, (), [])}
-    kind = kind_of(data, options.get("format"))
-    if isinstance(data, Dataset):
-        read = _rows(checkpoint, data, None)
-    elif isinstance(data, list | tuple) and data and all(isinstance(x, str) for x in data):
-        texts, wrong = checkpoint.tokens(data)
-        read = pack(texts, [1] * len(texts), text=True, opening=checkpoint.opening)
-        read = replace(read, unspelled=wrong)
-    elif kind in TEXTS:
+    kind, length = kind_of(data, options.get("format")), options.get("length")
+    rows = rows_of(data, options, templates, answer)
+    if rows is not None or kind in TEXTS:
         for name in OWN:
             if options.get(name) not in (None, "word"):
                 raise ByheartError(
                     f"{data}: `{name}=...` does not apply to an audit: the model's own tokenizer "
                     "splits the text."
                 )
+    if isinstance(rows, Rows):
+        read = _worded(checkpoint, rows, length)
+    elif rows is not None or kind in TEXTS:
         rule = str(options.get("documents", "auto"))
         if "files" in options and not Path(data).is_dir():
             raise ByheartError(f"{data}: `files=...` is for a folder of texts; leave it out.")
-        texts, wrong = checkpoint.tokens(documents(data, rule, options.get("files")))
-        cut, opening = options.get("length"), checkpoint.opening
-        read = pack(texts, [1] * len(texts), cut, text=True, opening=opening)
-        read = replace(read, unspelled=wrong)
+        texts = documents(data, rule, options.get("files")) if rows is None else rows
+        read = _texts(checkpoint, [("", x) for x in texts], False, length)
+    elif isinstance(data, Dataset):
+        read = _rows(checkpoint, data, None)
     elif is_corpus(data, options.get("format")):
         if "window" in options:
             raise ByheartError(f"{data}: `window=...` does not apply to an audit.")
@@ -143,16 +164,76 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
         ids, separator = np.asarray(stored.ids).astype(np.int64), stored.separator
         parts = np.split(ids, np.flatnonzero(ids == separator))  # nowhere, if there is none
         parts = [part[part != separator] for part in parts]
-        rows = [part.tolist() for part in parts if len(part)]
-        read = pack(rows, [1] * len(rows), stored.length)
+        tokens = [part.tolist() for part in parts if len(part)]
+        read = pack(tokens, [1] * len(tokens), stored.length)
     else:
-        length = options.pop("length", None)
+        options.pop("length", None)
         read = _rows(checkpoint, load(data, **options), length)
-    return checked(checkpoint, read, str(data) if isinstance(data, str | Path) else "the data")
+    name = str(data) if isinstance(data, str | Path) else "the data"
+    for items in read.items:
+        checked(checkpoint, items, name)
+    return read
 
 
-def checked(checkpoint: Checkpoint, items: Items, name: str) -> Items:
-    """The items, if the model can read all of them."""
+def _texts(
+    checkpoint: Checkpoint, texts: Sequence[Text], labelled: bool, length: int | None = None
+) -> Asked:
+    """Texts as items: what is given of each, and what is predicted after it.
+
+    Where nothing is given, it is the first token of the text.
+    """
+    befores, afters = ([text[i] for text in texts] for i in (0, 1))
+    after, wrong = checkpoint.tokens(afters)
+    before, also = checkpoint.tokens(befores) if any(befores) else ([[] for _ in texts], 0)
+    rows = [[*x, *y] for x, y in zip(before, after, strict=True)]
+    given = [len(x) if text[0] else 1 for x, text in zip(before, texts, strict=True)]
+    read = pack(rows, given, length, labelled, True, checkpoint.opening)
+    (items,) = read.items
+    kept = []
+    for place, row in enumerate(read.rows - 1):
+        whole = len(checkpoint.opening) + len(rows[row])
+        if items.lengths[place] < whole:  # the text of the tokens that are left
+            left = rows[row][: items.lengths[place] - whole]  # it is never a label's
+            kept.append(("", checkpoint.tokenizer.decode(left)))
+        else:
+            kept.append(texts[row])
+    items = replace(items, unspelled=wrong + also)
+    return replace(read, items=(items,), texts=(tuple(kept),))
+
+
+def _worded(checkpoint: Checkpoint, rows: Rows, length: int | None) -> Asked:
+    """The rows of a table in each wording; a row that is too short in one of them is left out."""
+    if length is not None and rows.labelled:
+        raise ByheartError(
+            "`length=...` would cut off the labels of these rows; shorten their inputs."
+        )
+    read = [_texts(checkpoint, texts, rows.labelled, length) for texts in rows.texts]
+    if any(len(one.rows) < len(rows.rows) for one in read):
+        common = set(read[0].rows).intersection(*(one.rows for one in read))
+        chosen = sorted(int(i) - 1 for i in common)
+        if not chosen:
+            raise ByheartError("the data holds no item of two tokens or more in every wording.")
+        fewer = replace(
+            rows,
+            texts=tuple(tuple(texts[i] for i in chosen) for texts in rows.texts),
+            rows=tuple(rows.rows[i] for i in chosen),
+            lines=tuple(rows.lines[i] for i in chosen),
+            columns={name: tuple(x[i] for i in chosen) for name, x in rows.columns.items()},
+            empty=rows.empty + len(rows.rows) - len(chosen),
+        )
+        return _worded(checkpoint, fewer, length)
+    return Asked(
+        tuple(replace(one.items[0], skipped=rows.empty) for one in read),
+        np.array(rows.rows),
+        rows.wordings,
+        tuple(one.texts[0] for one in read),
+        np.array(rows.lines),
+        rows.columns,
+    )
+
+
+def checked(checkpoint: Checkpoint, items: Items, name: str) -> None:
+    """ByheartError if the model cannot read all of the items."""
     outside = (items.ids < 0) | (items.ids >= checkpoint.vocabulary)
     if outside.any():
         none = "has no token" if outside.all() else f"holds the token {items.ids[outside][0]}"
@@ -168,7 +249,6 @@ def checked(checkpoint: Checkpoint, items: Items, name: str) -> Items:
             f"reads at most {limit:,}; truncate with `length={limit}`, or cut the text into "
             "shorter documents."
         )
-    return items
 
 
 def documents(path: str | Path, rule: str, files: str | None = None) -> list[str]:
@@ -188,7 +268,7 @@ def documents(path: str | Path, rule: str, files: str | None = None) -> list[str
     return texts
 
 
-def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items:
+def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Asked:
     """The rows of a dataset: whole numbers are token ids, words make up a text."""
     if length is not None and not dataset.every:
         raise ByheartError(
@@ -199,13 +279,11 @@ def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items
     if dataset.kind == "string":
         if dataset.every:
             raise ByheartError("an audit of text needs one label per row, and this has several.")
-        inputs = [joined(dataset.sequence(i)) for i in range(len(dataset))]
-        labels = [f" {str(dataset.label(i)).strip()}" for i in range(len(dataset))]
-        (before, wrong), (after, also) = checkpoint.tokens(inputs), checkpoint.tokens(labels)
-        rows = [[*x, *y] for x, y in zip(before, after, strict=True)]
-        given = [len(x) for x in before]
-        read = pack(rows, given, labelled=True, text=True, opening=checkpoint.opening)
-        return replace(read, unspelled=wrong + also)
+        numbers = range(len(dataset))
+        texts = [
+            (joined(dataset.sequence(i)), f" {str(dataset.label(i)).strip()}") for i in numbers
+        ]
+        return _texts(checkpoint, texts, True)
     if not all(isinstance(name, int) for name in dataset.label_names):
         raise ByheartError("the tokens are ids and the labels are words; give labels that are ids.")
     tokens = dataset.vectors[:, 0].astype(np.int64)[dataset.ids]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,9 @@ from ..machine.watch import Watch
 from .checkpoint import Checkpoint
 from .items import Items
 
-HERE, THERE = 1 << 25, 1 << 28  # bytes of a batch's logits: a processor's cache, another device
+# bytes of a batch's logits: of a processor that may have one thread or several, of another device
+ALONE, HERE, THERE = 1 << 25, 1 << 29, 1 << 28
+LOWEST = 0.2  # the share of tokens that min-k % and min-k %++ look at
 MOST = 1 << 14  # tokens of a batch
 LOOSE = 1.05  # items of a batch differ in length by at most this factor: little is filled up
 
@@ -36,11 +39,18 @@ class Scores:
     bits: NDArray[np.float64]  # [N] code length of the tokens that are predicted
     hits: Ints  # [N] how many of them are the likeliest
     common: Ints  # [N] how many tokens it recites correctly before the first error
+    # Of a checkpoint:
+    suffix: NDArray[np.float64]  # [N] code length of the tokens that it is to recite
+    low: NDArray[np.float64]  # [N] min-k %: the mean log-probability of the lowest 20 % of tokens
+    places: NDArray[np.float64]  # [N] min-k %++: the same of where these lie among all tokens
 
 
 def batch_tokens(checkpoint: Checkpoint, groups: Sequence[Items]) -> int:
     """Tokens of a batch, so that memory is bounded; one item at least, and no more than all."""
-    logits = HERE if checkpoint.device == "cpu" else THERE
+    import torch
+
+    here = HERE if torch.get_num_threads() > 1 else ALONE
+    logits = here if checkpoint.device == "cpu" else THERE
     most = min(MOST, logits // (4 * checkpoint.vocabulary))
     whole = math.ceil(LOOSE * max(len(items.ids) for items in groups))
     return max(min(most, whole), *(int(items.lengths.max()) for items in groups))
@@ -90,14 +100,18 @@ def score(
     watch: Watch,
     rows: Rows | None = None,
     role: str = "items",
-) -> Scores:
-    """The scores of all items; batches that have a row are not computed again.
+) -> tuple[Scores, int]:
+    """The scores of all items, and the tokens that were scored: not those that have a row.
 
     asks  a prefix and a suffix, as in Items.asked
     role  what the items are, in the keys of rows
     """
     after, asked = items.asked(*asks)
-    scores = Scores(np.zeros(len(items)), *(np.zeros(len(items), np.int64) for _ in range(2)))
+    names = ("bits", "hits", "common", "suffix", "low", "places")
+    whole = ("hits", "common")
+    scores: dict[str, Any] = {
+        x: np.zeros(len(items), np.int64 if x in whole else np.float64) for x in names
+    }
     parts = batches(items, tokens)
     watch.stage("scoring", len(items.ids))
     began, done, fresh = time.monotonic(), 0, 0
@@ -110,15 +124,15 @@ def score(
             if rows is not None:
                 rows.add(row)
             fresh += size
-        for name in ("bits", "hits", "common"):
+        for name in names:
             if len(row.get(name, ())) != len(chosen):
                 raise ByheartError(f"the row {key} is not of this audit; use another folder.")
-            getattr(scores, name)[chosen] = row[name]
+            scores[name][chosen] = row[name]
         done += size
         watch.advance(size)
         if fresh:
             watch.note(left((time.monotonic() - began) / fresh * (len(items.ids) - done)))
-    return scores
+    return Scores(**scores), fresh
 
 
 def _scored(
@@ -131,7 +145,7 @@ def _scored(
     filled[held] = np.concatenate(
         [items.ids[items.starts[i] : items.starts[i + 1]] for i in chosen]
     )
-    bits, hits = checkpoint.score(filled)
+    bits, hits, unusual = checkpoint.score(filled)
     places = np.arange(1, held.shape[1])  # of the tokens that are predicted
     scored = held[:, 1:] & (places >= items.given[chosen][:, None])
     first = after[chosen][:, None]
@@ -141,7 +155,19 @@ def _scored(
         "bits": np.where(scored, bits, 0.0).sum(axis=1).tolist(),
         "hits": (hits & scored).sum(axis=1).tolist(),
         "common": recited.sum(axis=1).tolist(),
+        "suffix": np.where(wanted, bits, 0.0).sum(axis=1).tolist(),
+        "low": _lowest(-math.log(2) * bits, scored),
+        "places": _lowest(unusual, scored),
     }
+
+
+def _lowest(values: NDArray[np.float64], held: NDArray[np.bool_]) -> list[float]:
+    """The mean of the lowest 20 % of each row's values that are held, of one at least."""
+    found = []
+    for row, own in zip(values, held, strict=True):
+        kept = np.sort(row[own])
+        found.append(float(kept[: max(1, int(LOWEST * len(kept)))].mean()))
+    return found
 
 
 def identity(folder: Path) -> str:

@@ -4,20 +4,32 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..architectures.bounding import architecture_facts
-from ..errors import ByheartError
+from ..errors import ByheartError, Message
 from ..machine.tables import plural
 from ..theory import Question, answers
 from ..theory.information import ALLENZHU_2024, morris_2025
 from ..theory.papers import cited
-from .answer import Extraction, Limit, MembershipTest, Memorised
+from .answer import (
+    AuditedModel,
+    Extraction,
+    Limit,
+    MembershipTest,
+    Memorised,
+    Reference,
+    WordingAsked,
+)
 from .items import Items
 
 UNIFORM, UNIGRAM = "uniform", "unigram"
 REFERENCES = (UNIFORM, UNIGRAM)  # that are not models
+TEMPLATE = "give `template=...` with the words in which the model was trained"
 
 
-def limits(path: Path, parameters: int, stored: int) -> tuple[Limit, ...]:
-    """What this many parameters could hold: bits, and what theorems say about contexts."""
+def limits(path: Path | None, parameters: int, stored: int) -> tuple[Limit, ...]:
+    """What this many parameters could hold: bits, and what theorems say about contexts.
+
+    path  of the model that the theorems are asked about, if they are
+    """
     each = max(1, stored // parameters)
     rules = {"allenzhu2024": ALLENZHU_2024, "morris2025": morris_2025(each)}
     held = [
@@ -25,6 +37,8 @@ def limits(path: Path, parameters: int, stored: int) -> tuple[Limit, ...]:
         for paper, rate in rules.items()
     ]
     held.append(Limit("stored bits", "theorem", stored))
+    if path is None:
+        return tuple(held)
     try:
         model = architecture_facts(str(path), {}, bits=each)
         rows = tuple(answers(Question(None, model, each)))
@@ -38,81 +52,146 @@ def limits(path: Path, parameters: int, stored: int) -> tuple[Limit, ...]:
 
 
 def verdict(
-    reference: str,
+    reference: Reference,
     memorised: Memorised,
     extraction: Extraction,
     test: MembershipTest | None,
     items: Items,
+    wordings: Sequence[WordingAsked],
 ) -> str:
     """What was measured, and no more than that."""
-    bits, error = memorised.bits, memorised.standard_error
-    what = "labels" if items.labelled else "data"
-    against = reference if reference in REFERENCES else f"the model {reference}"
-    if error is None:
-        more = "less" if bits >= 0 else "more"
-        first = f"One item: the model spends {abs(bits):,.0f} bits {more} on it than {against}"
-    elif abs(bits) <= 2 * error:
-        first = (
-            f"No memorisation is measured: the bits saved against {against}, {bits:,.1f}, are "
-            f"within two standard errors ({error:,.1f} each) of 0"
-        )
-    elif bits < 0:
-        first = f"The model spends {-bits:,.0f} bits more on the {what} than {against}"
-    else:
-        first = f"The model spends {bits:,.0f} bits less on the {what} than {against}"
-        if memorised.share is not None:
-            first += f", {memorised.share:.1%} of that code length"
-        if items.text and reference in REFERENCES:
-            first += "; how much of that is memory and how much is language, this does not tell"
+    guessed = [wording.name for wording in wordings if wording.guessed]
+    first, found = _held(reference, memorised, items)
     sentences = [first]
     prefix = plural(extraction.prefix, "token")
     if extraction.asked:
         how = "given their inputs" if items.labelled else f"after {prefix}"
-        sentences.append(
-            f"It recites {extraction.verbatim:,} of {extraction.asked:,} items verbatim {how}"
-        )
+        told = f"It recites {extraction.verbatim:,} of {extraction.asked:,} items verbatim {how}"
+        hundred = next((x.items for x in extraction.curve if x.samples == 100), None)
+        if hundred is not None and extraction.verbatim < extraction.asked:
+            told += f", and {hundred:,} within 100 samples (p = {extraction.probability:g})"
+        sentences.append(told)
     else:
         sentences.append(
-            f"No item is longer than the prefix of {prefix}, so recitation was not tried"
+            f"No item is longer than the prefix of {prefix}, so recitation was not tried: give a "
+            "smaller `prefix=...`"
         )
+    if guessed and not found and not extraction.verbatim:
+        sentences = [f"Not found in {_these(guessed)}; {TEMPLATE}", *sentences[1:]]
+    elif guessed and extraction.verbatim < extraction.asked:
+        sentences.append(f"Asked in {_these(guessed)}: others may find more; {TEMPLATE}")
     if test is not None:
-        can = "can" if test.low > 0.5 else "cannot"
-        sentences.append(
-            f"Items {can} be told from non-members by their code length (AUC {test.auc:.3f}, 95 % "
-            f"interval {test.low:.3f} to {test.high:.3f})"
+        best, of = test.strongest, len(test.scores)
+        can = "can" if best.low > 0.5 else "cannot"
+        chosen = f", corrected for choosing among {of}" if of > 1 else ""
+        strongest = "the strongest score" if of > 1 else "the score"
+        told = (
+            f"Items {can} be told from non-members: {strongest}, {best.name}, has AUC "
+            f"{best.auc:.3f} (95 % interval {best.low:.3f} to {best.high:.3f}{chosen})"
         )
-    return ". ".join(sentences) + "."
+        known = [rate for rate in best.rates if rate.true is not None]
+        if known and best.low > 0.5:
+            rate = known[-1]
+            told += (
+                f" and finds {rate.true:.0%} of the items at {100 * rate.false:g} % false alarms"
+            )
+        sentences.append(told)
+    return Message(". ".join(sentences) + ".")
+
+
+def _held(reference: Reference, memorised: Memorised, items: Items) -> tuple[str, bool]:
+    """The first sentence: how many bits the model holds; and whether it holds any."""
+    bits, error, beyond = memorised.bits, memorised.standard_error, memorised.beyond
+    what = "labels" if items.labelled else "data"
+    name = reference.name
+    against = name if name in REFERENCES else f"the model {name}"
+    if "," in name:
+        against = f"the models {name}"
+    if beyond is not None and beyond.low is not None and beyond.high is not None:
+        ends = f"95 % interval {beyond.low:,.0f} to {beyond.high:,.0f}"
+        before = f"{bits:,.0f} less than {against}" if bits >= 0 else (
+            f"{-bits:,.0f} more than {against}"
+        )  # fmt: skip
+        if beyond.low <= 0:
+            return (
+                f"No memorisation beyond non-members is measured: {beyond.bits:,.0f} bits, {ends} "
+                f"(the model spends {before} on the {what})"
+            ), False
+        return (
+            f"The model holds {beyond.bits:,.0f} bits of the {what} beyond what non-members save "
+            f"({ends}); it spends {before}"
+        ), True
+    if error is None:
+        more = "less" if bits >= 0 else "more"
+        return (
+            f"One item: the model spends {abs(bits):,.0f} bits {more} on it than {against}",
+            bits > 0,
+        )
+    if abs(bits) <= 2 * error:
+        return (
+            f"No memorisation is measured: the bits saved against {against}, {bits:,.1f}, are "
+            f"within two standard errors ({error:,.1f} each) of 0"
+        ), False
+    if bits < 0:
+        return f"The model spends {-bits:,.0f} bits more on the {what} than {against}", False
+    first = f"The model spends {bits:,.0f} bits less on the {what} than {against}"
+    if memorised.share is not None and reference.knows:
+        first += f", {memorised.share:.1%} of that code length"
+    if not reference.knows:
+        first += "; how much of that is memory and how much is language, this does not tell"
+    return first, reference.knows
+
+
+def _these(names: Sequence[str]) -> str:
+    wordings = "this wording" if len(names) == 1 else f"these {len(names)} wordings"
+    return f"{wordings} ({'; '.join(names)})"
 
 
 def notes(
-    code: Sequence[str],
-    reference: str,
+    model: AuditedModel,
+    references: Sequence[str],
     memorised: Memorised,
     test: MembershipTest | None,
     items: Items,
+    wordings: Sequence[WordingAsked],
 ) -> list[str]:
-    """What the numbers do not show; `code` names classes of the folder's own."""
+    """What the numbers do not show."""
     sentences = []
-    if code:
+    if model.code:
         sentences.append(
             "the code that comes with the model (auto_map) was not run: what is measured is "
             "transformers' own model of that type, which trust_remote_code=True may replace"
+        )
+    if model.certified and not model.compiled:
+        sentences.append(
+            "byheart compiled this model: its certificate says what it holds, and byheart verify "
+            "proves it"
         )
     if items.unspelled:
         sentences.append(
             f"the tokens of {plural(items.unspelled, 'text')} of the data make up another text: "
             "what is measured there is these tokens"
         )
-    if items.text and reference in REFERENCES:
+    if items.text and references[0] in REFERENCES and not model.certified:
         sentences.append(
-            f"reference {reference} knows no language: a model that has never seen this text saves "
-            "bits against it, too; give a second model that has not seen it as the reference"
+            f"reference {references[0]} knows no language: a model that has never seen this text "
+            "saves bits against it, too; give a second model that has not seen it as the reference"
+        )
+    if len(references) > 1:
+        sentences.append(
+            f"{len(references)} references: published LiRA and RMIA take tens to hundreds, trained "
+            "as the model was, and find more"
+        )
+    if len(wordings) > 1:
+        sentences.append(
+            "of every item, and of every non-member, the best wording counts, which saves some "
+            "bits where nothing is held, too"
         )
     if memorised.clamped > 0 and memorised.bits <= 0:
         sentences.append("the clamped sum is above 0 for a model that has seen nothing, too")
     if test is not None:
         sentences.append(
-            "the AUC compares these items with these non-members: it shows membership only if both "
-            "come from one source"
+            "the scores compare these items with these non-members: they show membership only if "
+            "both come from one source"
         )
     return sentences

@@ -336,7 +336,7 @@ def audit(
     loading: Options,
     reference: str = "uniform",
     strangers: str | None = None,
-    prefix: int = 32,
+    prefix: int = 50,
     suffix: int = 50,
     seed: int = 0,
 ) -> Summary:
@@ -349,7 +349,9 @@ def audit(
     order = sorted(range(len(result.items)), key=lambda i: -result.items[i].memorised)
     picture = work.draw("audit", audit_view.draw, result)
     more = {
-        "table": write_table(work.place, "items", map(vars, result.items), {"memorised": order}),
+        "table": write_table(
+            work.place, "items", (x.row_of_table() for x in result.items), {"memorised": order}
+        ),
         "lines": [list(line) for line in audit_view.lines(result)],
     }
     work.write(replace(result, picture=picture).json() | more)

@@ -1,5 +1,7 @@
 """audit as a verdict, rows and a picture: what a model holds of a file."""
 
+import math
+
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -8,20 +10,24 @@ from .. import pictures
 from ..auditing.answer import Audit, AuditedData, AuditedModel
 from ..machine.strict import shown
 from ..machine.tables import number, plural
-from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Figure
+from ..machine.words import brief
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE, Axes, Figure
 from ..theory.item import SIGNS
 from .terminal import STYLES, Row, notes, rows
 
 BINS = 20
 SHOWN = 4  # files by name
+COLOURS = (BLUE, ORANGE, "#7a4fa3", GREEN, "#b5485d", GREY)  # of scores
 
 
-def view(result: Audit) -> Group:
+def view(result: Audit, all: bool = False) -> Group:
     verdict = Text("observed", style=STYLES["observed"])
     verdict.append(f"  {result.verdict}", "default")
-    parts: list[RenderableType] = [verdict, Text(), rows(lines(result))]
+    first = [Text(f'item 1 was asked as "{result.asked}"', style="dim")] if result.asked else []
+    parts: list[RenderableType] = [*first, verdict, Text(), rows(lines(result, all))]
     parts += notes(result.notes)
     places = {
+        "report in": result.report,
         "table per item in": result.table_file,
         "finished batches in": result.resumed,
         "drawn in": result.picture,
@@ -30,9 +36,9 @@ def view(result: Audit) -> Group:
     return Group(*parts)
 
 
-def lines(result: Audit) -> list[Row]:
+def lines(result: Audit, all: bool = False) -> list[Row]:
     """Name, value and what it means."""
-    extraction, test, seconds = result.extraction, result.membership, result.seconds
+    extraction, seconds = result.extraction, result.seconds
     after = "given the input"
     if extraction.prefix is not None:
         after = f"after {extraction.prefix} tokens, at most {extraction.suffix} recited"
@@ -42,6 +48,8 @@ def lines(result: Audit) -> list[Row]:
     likeliest = "of predicted tokens, by the likeliest one"
     listed = _sizes(result)
     for limit in result.limits:
+        if limit.contexts is not None and not all:
+            continue
         amount = f"{SIGNS[limit.direction or 'at_most']} {number(limit.contexts)}"
         about = f"contexts, {limit.name}: {limit.reason}"
         if limit.bits is not None:
@@ -51,25 +59,62 @@ def lines(result: Audit) -> list[Row]:
             about = f"bits, {limit.name}; {used}"
             about += "measured on trained models" if thumb else "theorem"
         listed.append(("could hold", amount, about))
+    if len(result.wordings) > 1:
+        for wording in result.wordings:
+            told = f"items recited; the best wording for {number(wording.best)}: {wording.pattern}"
+            listed.append(("asked", number(wording.verbatim), f"{wording.name}: {told}"))
     listed.append(("verbatim", share, after))
+    if extraction.curve:
+        told = ", ".join(
+            f"{number(x.items)} in {number(x.samples)}" for x in extraction.curve[1:6:2]
+        )
+        n = f"items within so many samples with probability {extraction.probability:g}: {told}"
+        listed.append(("sampled", number(extraction.curve[2].items), f"in 100 samples; {n}"))
+    if extraction.near is not None:
+        within = f"{number(extraction.within)} of {number(extraction.asked)}"
+        edits = f"generated with at most {plural(extraction.near, 'edit')} of a token"
+        listed.append(("near-verbatim", within, edits))
     listed.append(("accuracy", f"{result.accuracy:.2%}", likeliest))
-    if test is not None:
-        saved, exposure = test.saved, test.exposure
-        other = f"bits; {saved.non_members:.3g} of a non-member's token, none of which is memory"
-        interval = f"95 % interval {test.low:.3f} to {test.high:.3f}; "
-        interval += plural(test.non_members, "non-member")
-        most = f"largest {exposure.largest:.3g} of {exposure.possible:.3g} possible"
-        listed.append(("saved per token", f"{saved.items:.3g}", other))
-        listed.append(("AUC", f"{test.auc:.3f}", interval))
-        listed.append(("exposure", f"{exposure.mean:.3g}", f"bits on average; {most}"))
+    listed += _membership(result)
     speed = f"s to score, {number(round(seconds.tokens_per_second))} tokens per second"
+    if not seconds.tokens_per_second:
+        speed = "s: every batch was scored before"
     return [*listed, ("time", f"{seconds.score:.1f}", speed)]
+
+
+def _membership(result: Audit) -> list[Row]:
+    """Every score, and exposures."""
+    test = result.membership
+    if test is None:
+        return []
+    saved = test.saved
+    other = f"bits; {saved.non_members:.3g} of a non-member's token, none of which is memory"
+    listed: list[Row] = [("saved per token", f"{saved.items:.3g}", other)]
+    for score in test.scores:
+        told = f"{score.name}: 95 % interval {score.low:.3f} to {score.high:.3f}"
+        for rate in score.rates:
+            if rate.true is not None and rate.low is not None and rate.high is not None:
+                told += f"; finds {rate.true:.0%} ({rate.low:.0%} to {rate.high:.0%})"
+                told += f" at {100 * rate.false:g} % false alarms"
+        listed.append(("AUC", f"{score.auc:.3f}", told))
+    missing = [rate for rate in test.scores[0].rates if rate.true is None]
+    for rate in missing[:1]:
+        needs = f"{100 * rate.false:g} % false alarms need {number(rate.needs)} non-members"
+        listed.append(("non-members", number(test.non_members), f"{needs}: no rate is given"))
+    for name, exposure, about in (
+        ("exposure", test.exposure, "by the model's log-perplexity"),
+        ("against reference", test.against, "exposure by what is saved against it"),
+    ):
+        if exposure is not None:
+            most = f"largest {exposure.largest:.3g} of {exposure.possible:.3g} possible"
+            listed.append((name, f"{exposure.mean:.3g}", f"bits on average, {about}; {most}"))
+    return listed
 
 
 def _sizes(result: Audit) -> list[Row]:
     """The model, the data, and what the one has memorised of the other."""
     model, data, memorised = result.model, result.data, result.memorised
-    error, share = memorised.standard_error, memorised.share
+    error, share, beyond = memorised.standard_error, memorised.share, memorised.beyond
     counted, stored = "tied ones counted once", f"as loaded, in {model.dtype}"
     if model.compiled:
         counted, stored = "those that are not 0", "of the whole network, as one code word"
@@ -79,21 +124,36 @@ def _sizes(result: Audit) -> list[Row]:
         predicted += " of labels"
     uniform = f"bits, if tokens were uniform over {number(model.vocabulary)}"
     saved = "bits: reference minus model"
-    saved += f", {share:.1%} of it" if share is not None else ""
+    saved += f", {share:.1%} of it" if share is not None and result.reference.knows else ""
     saved += f"; standard error {whole(error)}" if error is not None else ""
-    each = f"bits; {memorised.per_stored_bit:.4g} per stored bit"
-    return [
+    # against a reference that knows no language, what is saved on a text is no memory yet
+    word = "memorised" if result.reference.knows else "saved"
+    listed: list[Row] = [
         ("parameters", number(model.parameters), f"{model.kind}; {counted}"),
         ("stored bits", number(model.stored_bits), stored),
         *_files(model),
         ("items", number(data.items), f"{predicted} predicted{left(data)}"),
-        ("information", whole(data.information), uniform),
+    ]
+    if not data.text:
+        listed.append(("information", whole(data.information), uniform))
+    listed += [
         ("code length", whole(result.code_length), "bits under the model"),
         ("reference", whole(result.reference.bits), f"bits under {result.reference.name}"),
-        ("memorised", whole(memorised.bits), saved),
-        ("clamped", whole(memorised.clamped), "bits: the sum over items above 0"),
-        ("per parameter", f"{memorised.per_parameter:.4g}", each),
+        (word, whole(memorised.bits), saved),
     ]
+    held = memorised.per_parameter
+    if beyond is not None:
+        told = "bits more than as many tokens of non-members save"
+        if beyond.low is not None and beyond.high is not None:
+            told += f"; 95 % interval {whole(beyond.low)} to {whole(beyond.high)}"
+        listed.append(("beyond non-members", whole(beyond.bits), told))
+        held = beyond.per_parameter
+    else:
+        listed.append(("clamped", whole(memorised.clamped), "bits: the sum over items above 0"))
+    if beyond is not None or result.reference.knows:
+        each = f"bits; {held * model.parameters / model.stored_bits:.4g} per stored bit"
+        listed.append(("per parameter", f"{held:.4g}", each))
+    return listed
 
 
 def _files(model: AuditedModel) -> list[Row]:
@@ -102,6 +162,11 @@ def _files(model: AuditedModel) -> list[Row]:
         ("weights", f"file {i} of {len(model.weights)}", f"{x.file}, SHA-256 {x.sha256}")
         for i, x in enumerate(model.weights[:SHOWN], 1)
     ]
+    if model.adapter is not None:
+        one = model.adapter
+        told = f"of rank {one.rank} for {plural(one.matrices, 'matrix')}, {number(one.parameters)} "
+        told += f"parameters; {one.weights[0].file}, SHA-256 {one.weights[0].sha256}"
+        listed.append(("adapter", "added", told.replace("matrixs", "matrices")))
     if len(model.weights) > SHOWN:
         listed.append(("weights", f"{len(model.weights) - SHOWN} more", "files; --json has all"))
     for what, noun, others in (
@@ -128,8 +193,11 @@ def whole(bits: float) -> str:
 
 
 def draw(result: Audit) -> Figure:
-    """Left the items, from the least memorised to the most; right the totals in bits."""
-    figure, axes, totals = pictures.canvas(10.0, 4.6, parts=2)
+    """The items from the least memorised to the most, the totals in bits, and every ROC."""
+    figure, *parts = pictures.canvas(
+        14.6 if result.ranked else 10.0, 4.6, parts=3 if result.ranked else 2
+    )
+    axes, totals = parts[:2]
     saved = np.array([item.memorised for item in result.items])
     unseen = np.array(result.non_members)
     if len(unseen):  # the same bins, and shares: there may be fewer non-members
@@ -141,17 +209,19 @@ def draw(result: Audit) -> Figure:
     else:
         axes.hist(saved, BINS, color=BLUE, alpha=0.85)
     axes.axvline(0, color=INK, linewidth=0.9)
-    title = f"{result.model.kind} on {result.data.name}"
-    x = f"bits memorised of an item ({result.reference.name} minus model)"
+    word = "memorised" if result.reference.knows else "saved"
+    x = f"bits {word} of an item (reference minus model)"
     y = "share of items, of non-members" if len(unseen) else "items"
-    pictures.entitle(axes, title, x, y, 8.5)
+    pictures.entitle(axes, f"{result.model.kind} on {brief(result.data.name)}", x, y, 8.5)
     # bars on a logarithmic axis: what was measured, what the data holds, what could be held
-    bars = [("memorised", result.memorised.bits, BLUE)]
+    beyond = result.memorised.beyond
+    bars = [(word, result.memorised.bits, BLUE)]
+    bars += [("beyond non-members", beyond.bits, BLUE)] if beyond is not None else []
     bars.append(("data under the reference", result.reference.bits, GREY))
     for limit in result.limits:
         if limit.bits is not None:
             colour = ORANGE if limit.kind == "rule_of_thumb" else PALE
-            bars.append((limit.name, limit.bits, colour))
+            bars.append((limit.name.replace(", ", ",\n"), limit.bits, colour))
     shown = [(name, max(value, 1.0), value, colour) for name, value, colour in bars[::-1]]
     names = [name for name, *_ in shown]
     totals.barh(names, [x for _, x, _, _ in shown], color=[colour for *_, colour in shown])
@@ -161,6 +231,31 @@ def draw(result: Audit) -> Figure:
             size=8, color=INK,
         )  # fmt: skip
     totals.set_xscale("log")
-    totals.set_xlim(1, 20 * max(x for _, x, _, _ in shown))
-    pictures.entitle(totals, "all items, observed", "bits", size=8.5)
+    most = max(x for _, x, _, _ in shown)
+    totals.set_xlim(1, most ** (1.3 + 0.35 / max(1.0, math.log10(most))))  # room for the numbers
+    pictures.entitle(totals, "all items, observed", "bits (logarithmic)", size=8.5)
+    if result.ranked:
+        _roc(parts[2], result)
     return figure
+
+
+def _roc(axes: Axes, result: Audit) -> None:
+    """The share of items found against the share of false alarms, both on logarithmic axes."""
+    least = 0.5 / max(len(result.items), len(result.non_members))
+    for one, colour in zip(result.ranked, COLOURS, strict=False):
+        limits = np.unique(np.concatenate([one.items, one.non_members]))[::-1]
+        found, false = (
+            1 - np.searchsorted(np.sort(x), limits, side="left") / len(x)
+            for x in (one.items, one.non_members)
+        )
+        axes.step(np.maximum(false, least), np.maximum(found, least), where="post", color=colour,
+                  linewidth=1.5, label=one.name)  # fmt: skip
+    axes.plot([least, 1], [least, 1], color=FAINT, linewidth=1)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(least, 1)
+    axes.set_ylim(least, 1.05)
+    axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower right")
+    pictures.entitle(
+        axes, "told from non-members", "false positive rate", "true positive rate", 8.5
+    )

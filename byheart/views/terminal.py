@@ -16,7 +16,9 @@ Row = tuple[str, str, str]
 def rows(lines: Iterable[Row]) -> Table:
     """Name, value and remark, aligned."""
     name = Column(style="cyan", no_wrap=True)
-    table = Table.grid(name, *right("", no_wrap=True), Column(style="dim"), padding=(0, 2))
+    table = Table.grid(
+        name, *right("", no_wrap=True), Column(style="dim", overflow="fold"), padding=(0, 2)
+    )
     for line in lines:
         table.add_row(*map(Text, line))
     return table

@@ -85,7 +85,7 @@ def test_adapters_and_models_of_too_many_layers(copy, ids, random_rows):
     folder = copy()
     refused(edited(folder, n_layer=10**5), ids(random_rows(2)), "at most 1,000 layers")
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "somewhere/else"}')
-    refused(folder, ids(random_rows(2)), "holds an adapter.*merge it")
+    refused(folder, ids(random_rows(2)), "holds an adapter.*folder of its own")
 
 
 def test_an_index_names_files_of_its_folder(copy, ids, random_rows):

@@ -19,6 +19,7 @@ from byheart.auditing.answer import (
     Seconds,
 )
 from byheart.auditing.closed import WeightsFile
+from byheart.auditing.membership import Rate, Score
 from byheart.cli import main
 from byheart.cli.output import console
 from byheart.views.audit import view, whole
@@ -26,7 +27,11 @@ from byheart.views.audit import view, whole
 KEYS = {
     "model", "data", "reference", "code_length", "memorised", "limits", "extraction", "accuracy",
     "membership", "evidence", "verdict", "notes", "items", "folder", "seconds", "picture",
+    "wordings", "asked", "report",
 }  # fmt: skip
+
+
+SCORE = Score("loss", 0.9, 0.6, 0.99, (Rate(0.01, None, None, None, 100),))
 
 
 @pytest.fixture
@@ -119,7 +124,7 @@ def test_membership_and_limits_are_shown(capsys):
         extraction=Extraction(prefix=2, suffix=4, asked=2, verbatim=1, common=1.5),
         accuracy=0.5,
         membership=MembershipTest(
-            0.9, 0.6, 0.99, 2, 30, Saved(1.67, -0.2), Exposure(3.0, 4.0, 4.95)
+            (SCORE,), SCORE, 2, 30, Saved(1.67, -0.2), Exposure(3.0, 4.0, 4.95), None
         ),
         verdict="Something was measured.",
         notes=("a caveat",),
@@ -127,11 +132,12 @@ def test_membership_and_limits_are_shown(capsys):
         seconds=Seconds(0.1, 0.2, 40.0),
         resumed="rows",
     )
-    console().print(view(audit))
+    console().print(view(audit, all=True))
     told = " ".join(capsys.readouterr().out.split())
     for words in (
         "observed Something was measured.", "1 item too short; 3 tokens cut off",
-        "AUC 0.900 95 % interval 0.600 to 0.990; 30 non-members", "≤ 45 contexts, Lemma 1: Any",
+        "AUC 0.900 loss: 95 % interval 0.600 to 0.990", "≤ 45 contexts, Lemma 1: Any",
+        "non-members 30 1 % false alarms need 100 non-members: no rate is given",
         "verbatim 1 of 2 after 2 tokens, at most 4 recited", "note: a caveat.",
         "saved per token 1.67 bits; -0.2 of a non-member's token, none of which is memory",
         "finished batches in rows", "stored bits 320 as loaded, in float32",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import ByheartError
 from ...machine.files import replacing
-from ..columns import NUMERIC, fields
+from ..columns import NUMERIC, Table, fields
 from ..dataset import Dataset
 from ..records import Placed, pack
 from ..values import Fault
@@ -53,6 +53,23 @@ def holds_tokens(raw: Raw) -> bool:
     first = next(_records(raw), (0, {}))[1]
     ours = {"input", "label"} <= {*first} <= KEYS
     return ours and isinstance(first["input"], list)
+
+
+def every(raw: Raw) -> Table:
+    """The table of all records of a .jsonl file, with every column."""
+    return record_table(_records(raw), raw.name, "line")
+
+
+def every_of_document(raw: Raw, records: str | None) -> Table | list[str]:
+    """The table that a .json file holds; or its strings, if it is a list of these."""
+    try:
+        value = decoder().decode(read_text(raw))
+    except (Fault, RecursionError, ValueError) as error:
+        problem = _problem(error, "repair it", "flatten it")
+        raise ByheartError(f"{raw.name}: {problem}.") from None
+    if isinstance(value, list) and value and all(isinstance(x, str) for x in value):
+        return value
+    return table(value, raw.name, records)
 
 
 def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:

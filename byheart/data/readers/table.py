@@ -149,3 +149,32 @@ def _rows(lines: Sequence[str], delimiter: str, name: str) -> Iterator[Fields]:
             f"{name}, line {reader.line_num}: not readable as a table ({error}); "
             "quote the field or shorten it."
         ) from None
+
+
+def every(raw: Raw, loading: Mapping[str, Any]) -> Table:
+    """The table with all its columns, as it would be read with these options."""
+    delimiter = NAMES.get(loading.get("delimiter") or "", loading.get("delimiter"))
+    lines = read_text(raw).split("\n")
+    rows = list(
+        _split(lines, "\t")
+        if raw.kind == ".tsv" and delimiter in (None, "\t")
+        else _rows(lines, delimiter or detected(raw, loading), raw.name)
+    )
+    first = rows[0][1] if rows else []
+    names = first
+    if loading.get("header") == "none":
+        names = [str(i + 1) for i in range(len(first))]
+    else:
+        rows = rows[1:]
+    for place, row in rows:
+        if len(row) != len(names):
+            raise ByheartError(
+                f"{raw.name}, line {place}: the row has {plural(len(row), 'field')} and there are "
+                f"{plural(len(names), 'column')}; quote or repair it."
+            )
+
+    def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
+        wanted = [names.index(name) for name in chosen]
+        return [place for place, _ in rows], [[row[i] for _, row in rows] for i in wanted]
+
+    return Table(raw.name, "line", names, select)

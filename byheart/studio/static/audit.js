@@ -55,7 +55,7 @@ function audited(found, job) {
   const place = h("div");
   const numbers = { predicted: "predicted", bits: "bits", reference: "reference_bits", memorised: "memorised" };
   const columns = [
-    { title: "item", number: true, cell: (x) => number(x.item + 1) },
+    { title: "item", number: true, cell: (x) => number(x.item) },
     ...Object.entries(numbers).map(([title, key]) => ({ title, number: true, cell: (x) => number(x[key]) })),
     { title: "accuracy", number: true, cell: (x) => `${(100 * x.accuracy).toFixed(1)} %` },
     { title: "verbatim", cell: (x) => (x.verbatim === null ? "-" : x.verbatim ? "yes" : "no") },
