@@ -22,7 +22,7 @@ from ..errors import ByheartError, OptionError, at_least, check_seed
 from ..exports.runtimes import RUNTIMES, observe
 from ..machine.watch import SILENT, Watch
 from ..models import source
-from ..models.checker import check
+from ..models.checker import CHECKERS, check
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.sizes import counted
@@ -41,7 +41,8 @@ class Verified(Verification):
 
     summary    the model in numbers; with data, those of this data
     checker    the independent checker's verdict, if it was asked
-    about      of a stock checkpoint: whether it was judged on "texts", or only on "tokens"
+    about      of a stock checkpoint: whether it was judged on "texts", or only on "tokens"; of the
+               verified checker: "evaluation", all that it judges
     copied     whether the checker read a copy of the data; None if it was not asked
     runtime    which other library ran the model; empty if the data does not fit it
     rebuilt    whether compiling the data again gives the same weights; None if that was not asked
@@ -95,7 +96,7 @@ def verify(
     prove_limit: float = PROVE_LIMIT,
     accept: Sequence[str] = (),
     *,
-    checker: bool = False,
+    checker: bool | str = False,
     rebuild: bool = False,
     runtime: str | None = None,
     watch: Watch = SILENT,
@@ -117,7 +118,9 @@ def verify(
         prove_limit: Seconds; where proving distributions takes longer, they are observed.
         accept: Weaker evidence that is enough: "sampled", "observed". By default only what is
             proved holds.
-        checker: Run the independent checker, which shares no code with byheart, instead.
+        checker: Run an independent checker, which shares no code with byheart, instead: True (or
+            "independent"), or "verified", whose evaluation of exact networks is proved in Coq
+            (`make verified` builds it) and which judges nothing but that evaluation.
         rebuild: Also compile the data again, and compare the weights: they are the same for the
             same version of byheart and, where a method computes with floats, the same versions of
             NumPy and SciPy on the same type of processor, however many cores it has.
@@ -150,6 +153,9 @@ def verify(
     check_seed(seed)
     check_prove_limit(prove_limit)
     accepted = checked_accept(accept)
+    checker = "independent" if checker is True else checker or ""
+    if checker and checker not in CHECKERS:
+        raise OptionError("checker", checker, f"must be one of {', '.join(CHECKERS)}")
     if runtime is not None and runtime not in RUNTIMES:
         raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")
     if data is None:
@@ -181,7 +187,7 @@ def verify(
         dataset = replace(dataset, left_out=held.left_out, notes=held.notes)
     seconds = {"load": time.perf_counter() - started}
     started = time.perf_counter()
-    checked = checker or held is not None
+    checked = bool(checker) or held is not None
     outcome, ran, verification = None, None, NOT_CHECKED
     if checker:
         watch.stage("checking independently")
@@ -190,7 +196,8 @@ def verify(
             if folder is None:
                 model.save(Path(place) / "model")
             texts = None if dataset is None else kind_of(model).prove.texts(model, dataset)
-            outcome = check(folder or Path(place) / "model", path, held, texts, sample, seed)
+            where = folder or Path(place) / "model"
+            outcome = check(where, path, held, texts, sample, seed, checker)
         verification = outcome.verification
         if held is not None and not verification.failures:
             # a tokenizer that the data was not split by, or one that the checker splits otherwise

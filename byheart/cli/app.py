@@ -1,7 +1,7 @@
 """The commands. Each is a file of this folder, which is imported when its command is called."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ NAMES = (
     "tradeoff methods encoder bounds compare check statements audit measure studio reproduce"
 ).split()
 HELP = re.compile(r'^def command\(.*?"""(.*?)(?:\n\n|""")', re.DOTALL | re.MULTILINE)
+ALONE = {"--checker": ("independent", "verified")}  # they may stand without a value: the first one
 RENAMED = {"--places": "--context-length", "--strangers": "--non-members"}  # accepted, not shown
 
 
@@ -35,8 +36,23 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, listed, rest = super().resolve_command(ctx, args)
         options = rest.index("--") if "--" in rest else len(rest)
-        rest[:options] = map(present, rest[:options])
+        rest[:options] = map(present, valued(rest[:options]))
         return name, listed if name is None else load(name, rest), rest
+
+
+def valued(words: Sequence[str]) -> Iterator[str]:
+    """The words, where every option of ALONE has its value: the next word, if it can be one.
+
+    >>> list(valued(["DIR", "--checker", "DATA"])), list(valued(["--checker", "verified"]))
+    (['DIR', '--checker=independent', 'DATA'], ['--checker=verified'])
+    """
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word in ALONE:
+            given = bool(waiting) and waiting[0] in ALONE[word]
+            word = f"{word}={waiting.pop(0) if given else ALONE[word][0]}"
+        yield word
 
 
 def present(word: str) -> str:

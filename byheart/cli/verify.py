@@ -6,6 +6,7 @@ import typer
 
 from ..api.verify import verify
 from ..exports.runtimes import RUNTIMES
+from ..models.checker import CHECKERS
 from ..views.verify import view
 from . import options
 from .declaring import argument, flag, option, taking
@@ -19,7 +20,7 @@ RUN_IN = f"Stock checkpoints: run in {options.either(RUNTIMES)}."
     options.FOLDER_READING,
     argument("data", "The file that it is judged on.", default=None),
     options.ACCEPT,
-    flag("checker", "Run the independent checker instead."),
+    option("checker", "Run a checker of its own instead [independent].", names=CHECKERS),
     flag("rebuild", "Also compile DATA again, and compare the weights."),
     option("engine", "auto, exact or limbs.", default="auto"),
     option("sample", "Only K random sequences: not a proof.", int, metavar="K"),
@@ -38,6 +39,7 @@ def command(json: bool, **how: Any) -> None:
     exit code is 0 only if every prediction of the file is proved, or there is evidence that
     --accept names.
     """
+    how["checker"] = how["checker"] or False
     result = answer(verify, view, json=json, **how)
     if result.command and not json:
         copied(f"\nto accept what was left out, run: {result.command}")

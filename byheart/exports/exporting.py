@@ -92,11 +92,13 @@ def export(
     held = None if data is None else held_by(model, data)
     with _appearing(place, force) as (folder, keep):
         watch.stage("exporting")
-        form.write(model, folder)
+        remark = form.write(model, folder, *([held] if form.about_data else []))
         found: Verification | None = None
         ran: Runtime | None = None
         note = None
-        if held is None:
+        if form.runtime is None:
+            pass  # what it is for does not run models
+        elif held is None:
             note = "no data was given, so nothing was run"
         elif form.needs is not None and not installed(form.needs):
             note = f"llama.cpp is not installed (the package {form.needs}), so nothing was run"
@@ -112,7 +114,7 @@ def export(
         names = tuple(sorted(path.name for path in folder.iterdir()))
     described = None if ran is None else ran.json()
     path, files = (place, names) if whole else (None, ())
-    return Export(to, path, files, described, found, note, form.note)
+    return Export(to, path, files, described, found, note, remark or form.note)
 
 
 def observed(

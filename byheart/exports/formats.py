@@ -8,7 +8,7 @@ from ..claims.claim import Claim, Distributions, Labels, Recites
 from ..claims.kind import Runtime
 from ..errors import ByheartError, OptionError
 from ..models.model import Model
-from . import gguf_file, huggingface, onnx_graph, pytorch
+from . import coq_file, gguf_file, huggingface, onnx_graph, pytorch
 
 ASKED = "ASKED"  # stands for an input of the model's own
 LABEL_USE = """\
@@ -54,6 +54,13 @@ COLUMNS = (
     "up at the front with `padding`, after `extra` if there is one; the output is a "
     "place in `labels`"
 )
+COQ_USE = """\
+    for name in Spec Dyadic Evaluate Sound Model; do coqc -R . Byheart $name.v; done
+
+Coq 8.16 (Debian: coq, libcoq-stdlib) prints "Closed under the global context": the theorem `holds`
+of Model.v, that the network gives every item its labels in the specification Spec.v, rests on
+nothing but Coq's kernel. Read Spec.v and Model.v; Dyadic.v, Evaluate.v and Sound.v are proofs.
+"""
 LAST_LOGITS = (
     "input_ids [batch, length] -> logits [batch, vocabulary] after the last token, "
     "float64. Token numbers are places in `tokens` of config.json; where `padding` is a "
@@ -70,8 +77,8 @@ SAME = (
 class Format:
     """How models of one kind are written in one format.
 
-    write    files into a folder
-    runtime  the model loaded from that folder
+    write    files into a folder; with `about_data`, about these items; what there is to say of it
+    runtime  the model loaded from that folder; None if nothing runs it
     use      how to use it, for README.md
     needs    the package that runs it, where an export without a run is allowed
     note     what there is to say about such an export
@@ -79,13 +86,14 @@ class Format:
     in_place whether the folder of such a model is in this format already
     """
 
-    write: Callable[[Model, Path], None]
-    runtime: Callable[[Model, Path], Runtime]
+    write: Callable[..., str | None]
+    runtime: Callable[[Model, Path], Runtime] | None
     use: str
     needs: str | None = None
     note: str | None = None
     right: str = ""
     in_place: bool = False
+    about_data: bool = False
 
 
 def _onnx(write: Callable[[Model, Path], None], inputs: str, right: str = "") -> Format:
@@ -106,6 +114,10 @@ NO_LANGUAGE_MODEL = (
 NOT_STOCK = (
     "llama.cpp runs stock architectures alone; compile the data with `method='gpt2'` or "
     "`method='llama'`, or export this model with `to='onnx'`."
+)
+NOT_EXACT = (
+    "the theorem of Coq is about exact networks, which store labels; `checker=True` of verify "
+    "repeats the proof of this model."
 )
 EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
     ("torch", Labels): Format(pytorch.write_network, pytorch.runtime, LABEL_USE),
@@ -135,6 +147,9 @@ EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
         GGUF_USE,
         needs="xllamacpp",
     ),
+    ("coq", Labels): Format(coq_file.write, None, COQ_USE, about_data=True),
+    ("coq", Distributions): NOT_EXACT,
+    ("coq", Recites): NOT_EXACT,
 }
 TARGETS = tuple(dict.fromkeys(to for to, _ in EXPORTS))
 

@@ -45,5 +45,6 @@ def observe(
         if folder is None or not form.in_place:
             folder = Path(place)
             form.write(model, folder)
+        assert form.runtime is not None
         opened = form.runtime(model, folder)
         return observed(model, dataset, opened, progress), opened

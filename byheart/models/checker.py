@@ -1,4 +1,4 @@
-"""Run checker/check.py, which shares no code with byheart, as a process of its own."""
+"""Run the checkers of checker/, which share no code with byheart, as processes of their own."""
 
 import json
 import subprocess
@@ -14,6 +14,7 @@ from ..data.load import holds_tokens, write_jsonl
 from ..errors import ByheartError
 
 READS = (".jsonl", ".npz")
+CHECKERS = {"independent": "check.py", "verified": "verified/verified_check.py"}
 
 
 class Outcome(NamedTuple):
@@ -21,7 +22,8 @@ class Outcome(NamedTuple):
 
     verdict  in its own word
     copied   whether it read a copy of the data, as byheart reads it
-    about    of a stock checkpoint: "texts", which it split itself, or "tokens"
+    about    of a stock checkpoint: "texts", which it split itself, or "tokens"; "evaluation" if it
+             is the verified checker, which judges nothing else
     """
 
     verification: Verification
@@ -30,13 +32,18 @@ class Outcome(NamedTuple):
     about: str | None = None
 
 
-def script() -> Path:
-    """Where the checker is: installed as byheart_checker, or in a checkout's checker folder."""
+def script(name: str = "independent") -> Path:
+    """Where a checker is: installed as byheart_checker, or in a checkout's checker folder."""
     home = Path(__file__).resolve().parents[2]
-    for place in (home / "byheart_checker" / "check.py", home / "checker" / "check.py"):
+    for place in (home / folder / CHECKERS[name] for folder in ("byheart_checker", "checker")):
         if place.is_file():
             return place
-    raise ByheartError("the independent checker is not installed; install byheart again.")
+    raise ByheartError(f"the {name} checker is not installed; install byheart again.")
+
+
+def verified() -> Path:
+    """The folder of the theories in Coq and of the checker that they prove."""
+    return script("verified").parent
 
 
 def check(
@@ -46,15 +53,23 @@ def check(
     texts: Iterable[dict[str, Any]] | None,
     sample: int | None,
     seed: int,
+    checker: str = "independent",
 ) -> Outcome:
     """The checker's answer about a file as it is, or about a copy in a format that it reads.
 
     data     the file, if there is one
     dataset  what byheart reads there
     texts    the lines of a file of texts that stands for it; None if only tokens are known
+    checker  one of CHECKERS
     """
+    if checker == "verified":
+        if dataset is None or sample is not None:
+            raise ByheartError("the verified checker evaluates all of the data; name its file.")
+        home = verified()
+        if not (home / "build" / "verified").is_file():
+            raise ByheartError(f"the verified checker is not built; run: python {home}/build.py")
     if dataset is None:
-        return _run(directory, [])
+        return _run(checker, directory, [])
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
     # whether the checker reads the file itself, and finds in it what byheart does
     if (
@@ -65,7 +80,7 @@ def check(
         and texts is None
         and holds_tokens(data)
     ):
-        return _run(directory, [str(data.resolve()), *options])
+        return _run(checker, directory, [str(data.resolve()), *options])
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
         canonical = Path(folder) / "data.jsonl"
         if texts is None:
@@ -73,15 +88,17 @@ def check(
         else:
             with open(canonical, "w", encoding="utf-8", newline="") as file:
                 file.writelines(f"{json.dumps(line)}\n" for line in texts)
-        return _run(directory, [str(canonical), *options], copied=True)
+        return _run(checker, directory, [str(canonical), *options], copied=True)
 
 
-def _run(directory: Path, arguments: list[str], copied: bool = False) -> Outcome:
-    command = [sys.executable, "-I", str(script()), str(directory.resolve()), *arguments, "--json"]
+def _run(checker: str, directory: Path, arguments: list[str], copied: bool = False) -> Outcome:
+    options = [str(directory.resolve()), *arguments, "--json"]
+    command = [sys.executable, "-I", str(script(checker)), *options]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if done.returncode not in (0, 1):
         lines = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
-        raise ByheartError(f"the checker refuses: {lines[-1].removeprefix('check: ')}")
+        reason = lines[-1].removeprefix("check: ").removeprefix("verified_check: ")
+        raise ByheartError(f"the checker refuses: {reason}")
     answer = json.loads(done.stdout)
     checked, correct, evidence = (answer[name] for name in ("checked", "correct", "evidence"))
     failures = tuple(answer["failures"])

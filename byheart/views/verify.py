@@ -16,6 +16,8 @@ from .terminal import notes, rows
 
 ABOUT = {  # what the checker was given of a stock checkpoint's data
     "texts": ", about the texts, which it split by itself",
+    "evaluation": ": all answers are those of FORMAT section 3 by a program that is proved in Coq; "
+    "it judges the evaluation of exact networks, not counts, nor float64 runs",
     "tokens": ", about tokens as byheart splits the data; the text was not checked",
 }
 
@@ -24,9 +26,10 @@ def view(result: Verified) -> Group:
     summary, parts = result.summary, list[RenderableType]()
     if result.checker:
         about = ABOUT.get(result.about or "", ", about a copy of the data as byheart reads it")
-        if not result.copied:
+        if not result.copied and result.about != "evaluation":
             about = ", about the tokens of the file" if result.about == "tokens" else ""
-        parts.append(Text(f"the independent checker says {result.checker}{about}"))
+        name = "verified" if result.about == "evaluation" else "independent"
+        parts.append(Text(f"the {name} checker says {result.checker}{about}"))
     parts.append(verdict(summary, result.runtime, result.about))
     if not result.failures and not result.holds:
         parts.append(Text(f"  that is no proof; --accept {result.evidence} takes it for enough"))

@@ -185,6 +185,21 @@ def test_it_reads_archives(arrays, tmp_path, order, save, kind, capsys):
     assert "sequence 0 does not get its labels" in failures
 
 
+def test_it_reads_vectors_and_a_label_for_every_token(tmp_path, capsys):
+    import byheart
+
+    rng = np.random.default_rng(1)
+    inputs = rng.integers(0, 9, (6, 4, 2)) / 4
+    path = tmp_path / "data.npz"
+    np.savez(path, inputs=inputs, labels=rng.integers(0, 2, 6))
+    byheart.compile(byheart.load(path)).save(tmp_path / "vectors")
+    assert verdict(tmp_path / "vectors", path) == 0
+    np.savez(path, inputs=np.arange(24).reshape(6, 4), labels=rng.integers(0, 2, (6, 4)))
+    byheart.compile(byheart.load(path)).save(tmp_path / "every")
+    assert verdict(tmp_path / "every", path) == 0
+    capsys.readouterr()
+
+
 def damaged(raw: bytes):
     """Archives that say the same to a reader that is not careful."""
     yield "cut", raw[:-30]

@@ -84,18 +84,20 @@ let () =
     Printf.printf "layers %d\nparameters %d\n%!" (List.length net.layers) !parameters;
     let accepts =
       match judge net with Some f -> f | None -> failwith "the tensors do not fit together" in
-    let sequences = int () and tokens = ref 0 and labels = ref 0 and right = ref 0 in
+    let sequences = int () and tokens = ref 0 and labels = ref 0 in
+    let right = ref 0 and correct = ref 0 in
     let wrong = ref [] in
     for i = 0 to sequences - 1 do
       let own = many vector in
       let ys = many integer in
       tokens := !tokens + List.length own;
       labels := !labels + List.length ys;
-      if accepts (own, ys) then incr right
+      if accepts (own, ys) then (incr right; correct := !correct + List.length ys)
       else if List.length !wrong < 10 then wrong := i :: !wrong
     done;
     if word () <> "end" then failwith "the input does not end";
-    Printf.printf "sequences %d\ntokens %d\nlabels %d\nright %d\nwrong%s\n" sequences !tokens !labels !right
+    Printf.printf "sequences %d\ntokens %d\nlabels %d\nright %d\ncorrect %d\nwrong%s\n" sequences !tokens
+      !labels !right !correct
       (String.concat "" (List.rev_map (Printf.sprintf " %d") !wrong));
     exit (if !right = sequences && sequences > 0 then 0 else 1)
   with
