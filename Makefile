@@ -9,7 +9,7 @@ WARM := $(VENV)/.warm
 WORKERS ?= 2
 
 # `make test` draws the same examples in every property test; `make explore` draws new ones.
-.PHONY: demo test quick slow older explore snapshot check size bench picture figures docs release-check clean
+.PHONY: demo test quick slow older explore verified snapshot check size bench picture figures docs release-check clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
@@ -23,6 +23,11 @@ quick: $(TOOLS)
 
 slow: explore
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+# The checker whose evaluation is proved: its proofs, its program, and both against the examples.
+verified: $(TOOLS)
+	$(BIN)/python checker/verified/build.py
+	$(BIN)/python -m pytest -q checker/tests/test_verified.py
 
 # Stock checkpoints in older versions of transformers, each in an environment of its own.
 OLDER ?= 5.0.0 4.57.6

@@ -23,6 +23,7 @@ RUN = sorted(x for x in set(PAGES) - set(OWN) - set(WHOLE) if running.blocks(PAG
 # blocks that the pages mark as not run: a new one is noticed here
 LEFT = {
     "attention-only": 2,
+    "checker": 1,
     "commands": 2,
     "interpretability": 1,
     "measure": 4,
