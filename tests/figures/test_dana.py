@@ -275,6 +275,15 @@ def test_the_finding_compares_with_the_published_sizes():
     assert DANA_2A.finding({}) == ""
 
 
+@pytest.mark.parametrize(("figure", "shared"), [(DANA_2A, 10), (DANA_1B, 9), (DANA_1A, 0)])
+def test_it_is_said_where_the_published_program_is_another_architecture(figure, shared):
+    """Where d_h is not d: at all sizes but one of figures 1b and 2a, and at none of figure 1a."""
+    rows = {"fast": samples.rows(figure.parts(ALL)[0], lambda trial: (0.5, False))}
+    told = f"At {shared} sizes the architectures differ" in figure.finding(rows)
+    named = "(shared maps but at" in figure.table(rows).columns[-1]
+    assert told == named == bool(shared)
+
+
 # --- eq. (2) beside the program
 
 

@@ -1,8 +1,7 @@
 """The fewest blocks that memorise, as the rows of a search show them, and how they are drawn."""
 
-import math
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from ...lab.sweeps import results
 from ...lab.sweeps.results import Smallest
@@ -68,15 +67,18 @@ def answers(by_size: Mapping[int, Smallest]) -> str:
     return ", ".join(groups)
 
 
-def grows(by_size: Mapping[int, Smallest]) -> bool:
-    """Whether every seed takes more blocks at the largest N than any seed does at the smallest.
+def settled(by_size: Mapping[int, Smallest]) -> list[int]:
+    """The N from the smallest on up to which every seed reached the criterion."""
+    return list(takewhile(lambda N: not by_size[N].censored, sorted(by_size)))
 
-    A seed that does not reach the criterion with the blocks that were tried counts as more.
+
+def grows(by_size: Mapping[int, Smallest]) -> bool:
+    """Whether every seed takes more blocks at the last settled N than any seed does at the first.
+
+    A seed that does not reach the criterion tells nothing: more steps might.
     """
-    first, last = by_size[min(by_size)], by_size[max(by_size)]
-    if first.censored:
-        return False
-    return min(fewest(last), default=math.inf) > max(fewest(first))
+    known = settled(by_size)
+    return bool(known) and min(fewest(by_size[known[-1]])) > max(fewest(by_size[known[0]]))
 
 
 def draw_points(

@@ -115,11 +115,15 @@ def table(rows: RowsByLabel) -> Table:
 
 
 def finding(rows: RowsByLabel) -> str:
-    """The fewest blocks at the shortest and at the longest length."""
+    """The fewest blocks at every length, and how the m that the paper says ended."""
     ends = [f"{ranged(one)} at n = {n:,}" for n, one in by_length(rows).items() if one.reached]
     if not ends:
         return ""
-    return f"{ends[0]} and {ends[-1]}; the paper has {PUBLISHED} for all lengths."
+    said = f"With m = {COORDINATES}: {', '.join(ends)}; the paper has {PUBLISHED} for all lengths."
+    if not (narrow := Smallest(tuple(rows.get(NARROW, ())))).rows:
+        return said
+    reached = ranged(narrow) if narrow.reached else "the criterion is not reached by any seed"
+    return f"{said} With its m = 2, n = {NARROW_LENGTH} and {listed(narrow)}: {reached}."
 
 
 KAJITSUKA_LENGTH = described(
