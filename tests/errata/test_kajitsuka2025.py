@@ -98,6 +98,70 @@ def test_sums_over_supports(a, b):
     assert sum(phi[x] for x in one) != sum(phi[x] for x in set(one))
 
 
+def test_phi_that_is_zero():
+    """Before eq. (47): phi is never 0
+
+    Kind: proof needs repair
+    Statement: Lemma B.3 gives phi(x) in {1, ..., ceil(4 N^3 sqrt(pi))} for all tokens.
+    Counterexample: the multisets {a, c} and {b, c}. They differ on A = {a}, and by (32) phi is 0 on
+    b and c. Lemma B.3 itself says {0, 1, ...}.
+    Repair: phi(x) in {0, ..., ceil(4 N^3 sqrt(pi))}.
+    Still holds: (47) and what follows, where only the upper bound of phi is used.
+    Later version: not seen.
+    """
+    one, other, A = ("a", "c"), ("b", "c"), {"a"}
+    assert [x for x in one if x in A] != [x for x in other if x in A]
+    phi = {x: 7 if x in A else 0 for x in {*one, *other}}
+    assert phi["b"] == phi["c"] == 0
+    assert sum(phi[x] for x in one) != sum(phi[x] for x in other)
+
+
+def test_lemma_b3_with_equality():
+    """Lemma B.3: r > 1 and delta < 1
+
+    Kind: remark
+    Statement: Lemma B.3 is about multisets that are (r, delta)-separated for some r > 1 and
+    delta < 1. Theorem B.1 applies it for r >= 1 and delta <= 1.
+    Remark: tokens 0 and 1 are separated with r = delta = 1, which the lemma leaves out. They are
+    with r = 2 and delta = 1/2 as well, and R is four times as large then, two bits more. The proof
+    needs r >= 1 and delta <= 1 only, as Lemma C.1 has them.
+    Here: r and delta are those of the data, 1 included.
+    Later version: not seen.
+    """
+
+    def separated(points, r, delta):
+        apart = [abs(x - y) for x, y in combinations(points, 2)]
+        return max(map(abs, points)) <= r and min(apart) >= delta
+
+    assert separated([0, 1], 1, 1) and separated([0, 1], 2, Fraction(1, 2))
+    assert not separated([0, 1], Fraction(9, 10), 1) and not separated([0, 1], 1, 2)
+    assert math.log2(2 / Fraction(1, 2)) == 2
+
+
+def test_identity_weights_in_theorem_b2():
+    """Theorem B.2: a feed-forward network with equal or fewer parameters
+
+    Kind: remark
+    Statement: on inputs whose tokens are equal, attention is the linear map I + sum W_O W_V, so
+    that a feed-forward network with equal or fewer parameters does what the transformer does.
+    Remark: as one matrix the map may have more: m = 14 and s = H = 1 give 196 entries, where the
+    attention layer has 4 m s H = 56 parameters. It is right for two linear layers whose zeros do
+    not count, W_V and W_O with m weights 1 beside each that carry the lanes: 2 m s H + 2 m.
+    Here: no such network is needed. The outputs are polynomials in the parameters of the
+    transformer as they are, piece by piece, and Lemma B.4 counts their signs.
+    Later version: not seen.
+    """
+    m, draw = 14, random.Random(0)
+    out, value = ([draw.choice((-3, -2, 2, 3)) for _ in range(m)] for _ in range(2))
+    linear = [[(i == j) + out[i] * value[j] for j in range(m)] for i in range(m)]
+    assert sum(x != 0 for row in linear for x in row) == m * m == 196 > 4 * m * 1 * 1 == 56
+    h = [draw.randint(-9, 9) for _ in range(m)]
+    carried = [*h, dot(value, h)]  # the first layer: m weights 1, and W_V
+    assert [h[i] + out[i] * carried[m] for i in range(m)] == [dot(row, h) for row in linear]
+    for s, H in product(range(1, 5), repeat=2):
+        assert 2 * m * s * H + 2 * m <= 4 * m * s * H
+
+
 def test_the_mean_over_three_tokens():
     """Eq. (53): the mean, and its binary digits
 
@@ -230,6 +294,35 @@ def test_lemma_g6_mixes_keys_and_labels_up():
     assert [bits(w, c * j + 1, c * (j + 1), 6) for j in range(3)] == labels
     assert [bits(u, rho * j + 1, rho * (j + 1), 15) for j in range(3)] == keys
     assert [bits(u, c * j + 1, c * (j + 1), 15) for j in range(3)] != keys
+
+
+def test_empty_places_of_a_group():
+    """Lemma G.6: keys of empty places
+
+    Kind: proof needs repair
+    Statement: the keys that u holds are 2 apart. Lemma C.1 applies it to the u of every group.
+    Counterexample: N = 10 in groups of 4: the third group has two members, and the bits of its two
+    other places are 0. Both are the key 0.
+    Repair: none is needed but a sentence: Lemma C.1 has x >= 2 for all its points, and the key 0 is
+    found for 0 <= x < 1 only, with the label 0. No two keys of members are equal.
+    Still holds: Lemma C.1.
+    Later version: not seen.
+    """
+    N, k, rho, c = 10, 4, 6, 2
+    keys = [2 + 5 * i for i in range(N)]
+    labels = [1 + i % 3 for i in range(N)]
+    groups = [range(j, min(j + k, N)) for j in range(0, N, k)]
+    u = packed([*(keys[i] for i in groups[-1]), 0, 0], rho)
+    w = packed([*(labels[i] for i in groups[-1]), 0, 0], c)
+    places = [bits(u, rho * j + 1, rho * (j + 1), rho * k) for j in range(k)]
+    assert places == [42, 47, 0, 0] and min(abs(a - b) for a, b in combinations(places, 2)) == 0
+
+    def found(x):  # the network adds the label of every key that is met
+        met = [j for j in range(k) if places[j] == math.floor(x)]
+        return sum(bits(w, c * j + 1, c * (j + 1), c * k) for j in met)
+
+    assert [found(keys[i]) for i in groups[-1]] == [labels[i] for i in groups[-1]]
+    assert all(found(Fraction(x, 4)) == 0 for x in range(8, 160))
 
 
 def tent(z):
@@ -371,6 +464,47 @@ def test_lemma_f1_and_its_last_network():
         assert found == labels
     one, six, seven = (split_lookup_size(N, 6, 2, bits=8).depth for N in (1, 6, 7))
     assert seven == six + one  # six points a part here
+
+
+def test_r_and_delta_of_ids():
+    """Theorem E.1: r and delta
+
+    Kind: proof needs repair
+    Statement: R = 200 sqrt(3) n^2 r N^5 delta^-1 omega pi.
+    Counterexample: r and delta are the norm and the separation of tokens in R^d; here tokens are
+    numbers in {1, ..., omega}, and the theorem introduces neither.
+    Repair: r = delta = 1. The vectors (phi, x, mean of phi) of different contexts are 1/n apart and
+    of norm 10 n N^3 omega sqrt(pi) at most, and with these Lemma C.1 has this R.
+    Still holds: the theorem, with r = delta = 1.
+    Later version: not seen.
+    """
+    root = math.sqrt(math.pi)
+    for N, omega, n in product(range(1, 40), range(1, 40), (1, 2, 5)):
+        phi = math.ceil(4 * N**2 * root * min(omega, N))
+        norm = math.sqrt(2 * phi**2 + omega**2)
+        allowed = 10 * n * N**3 * omega * root
+        assert norm <= allowed, (N, omega, n)
+        R = 200 * math.sqrt(3) * n**2 * N**5 * omega * math.pi
+        assert 20 * allowed * N**2 * n * math.sqrt(3 * math.pi) == pytest.approx(R)
+
+
+def test_limited_bits_for_b_of_1():
+    """Lemma F.1 and Theorem F.1 for B = 1
+
+    Kind: remark
+    Statement: for every B in {1, ..., sqrt(N)} depth and bits are at most (136), (137), (144) and
+    (145), up to constants; and networks of O~(N^(1 - epsilon)) parameters of O~(N^epsilon) bits
+    exist for epsilon in [0, 1/2].
+    Remark: epsilon = 0 is B = 1, where the bounds divide by sqrt(log 1) = 0 and say nothing. With
+    log(B + 1) in the place of log B they do; B = 2 also gives epsilon = 0, as constants are hidden.
+    Here: parts of B^2 = 1 item have one group of one key; the number of blocks is linear in N.
+    Later version: not seen.
+    """
+    with pytest.raises(ZeroDivisionError):
+        1 / math.sqrt(math.log2(1))
+    longest = 6
+    few = [split_lookup_size(N, longest, 2, bits=longest + 2).depth for N in (60, 120, 240)]
+    assert [deeper - depth for depth, deeper in pairwise(few)] == [few[0], few[1]]  # linear in N
 
 
 def test_fresh_values_in_the_repaired_lemma_b2():
