@@ -174,8 +174,8 @@ def markdown(results: list[dict]) -> str:
     lines += [
         "## Beside the number of parameters",
         "",
-        "At N = 1,000 with 2 labels: units are neurons and heads, *longest* is the longest "
-        "parameter in bits.",
+        "At N = 1,000 with 2 labels: units are neurons and heads, *digits* are the binary digits "
+        "of all parameters, which are no code, and *longest* is the longest parameter in bits.",
         "",
     ]
     sizes, body = ("nonzero", "dense", "bits", "longest", "units", "depth"), []
@@ -184,7 +184,8 @@ def markdown(results: list[dict]) -> str:
             row = rows.get((kind, 2, 1000, method, form), {})
             if row.get("evidence") == "proved":
                 body.append([named(method, form, "`"), kind, *(row[x] for x in sizes)])
-    lines += [table(["method", "data", *sizes], body), "", "## What each idea buys", ""]
+    heads = ["digits" if name == "bits" else name for name in sizes]
+    lines += [table(["method", "data", *heads], body), "", "## What each idea buys", ""]
     for (method, form), (after, buys) in SYSTEMS.items():
         lines.append(f"- {named(method, form, '`')}, after {after}: {buys}.")
     shape = Shape(1, 16, 2, 1000)

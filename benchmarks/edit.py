@@ -168,7 +168,7 @@ def measure(options: Options) -> dict:
 
 def markdown(results: dict) -> str:
     heads = ("sequences", "contexts", "parameters, editable", "ordinary", "ratio",
-             "bits, editable", "ordinary", "compile, s", "label edit, s",
+             "digits, editable", "ordinary", "compile, s", "label edit, s",
              "times faster")  # fmt: skip
     body = [
         (row["N"], row["contexts"], row["editable"], row["ordinary"],

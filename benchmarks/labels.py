@@ -1,4 +1,4 @@
-"""Many labels: bits of compiled networks over the entropy of their labels, all proved.
+"""Many labels: code words of compiled networks over the entropy of their labels, all proved.
 
 The words of 150 stories (TinyStories), each after the words before it in a window chosen for the
 data, and 10,000 random sequences with one of 1,000 labels.
@@ -62,7 +62,8 @@ def measure(options: Options) -> list[dict]:
 
 def markdown(rows: list[dict]) -> str:
     return table(
-        ("data", "contexts", "labels", "`--minimise`", "nonzero parameters", "bits / entropy",
+        ("data", "contexts", "labels", "`--minimise`", "nonzero parameters",
+         "digits / entropy (no code)",
          "code word / entropy", "CPU s"),
         [
             (row["data"], row["contexts"], row["labels"], row["minimise"], row["nonzero"],

@@ -54,7 +54,7 @@ class Row:
         kind: construction, measured, trained, saved or bound.
         direction: "at_most": this many are enough; "at_least": with fewer it is impossible.
         parameters: Nonzero ones; of a decoder, all. None where it is not known, here and below.
-        bits: Of all parameters together.
+        bits: Of the code word for the whole network, or the limit of a bound.
         dense: Parameters of full matrices.
         longest: Bits of the longest parameter, in plain binary notation.
         units: Neurons and attention heads.
@@ -151,7 +151,7 @@ def measured(model: Model) -> dict[str, Any]:
     """What is counted in the weights of a model."""
     return {
         "parameters": model.parameters.counted + model.parameters.outside,
-        "bits": model.bits.total,
+        "bits": kind_of(model).store.code_bits(model.network),
         "depth": model.network.depth,
         "dense": model.parameters.dense,
         "longest": model.bits.largest,

@@ -19,7 +19,7 @@ from .compile import compile
 METHOD, PLAIN = "limited-bits", "hash-fold-retrieve"
 STEPS, MOST = 8, 64  # limits that are tried if none are given, and the largest of them
 FORMS = {"small": ("small",), "faithful": ("faithful",), "both": ("small", "faithful")}
-COLUMNS = ("bits per parameter", "form", "nonzero", "all bits", "longest", "depth", "")
+COLUMNS = ("bits per parameter", "form", "nonzero", "code word", "longest", "depth", "")
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,15 @@ class Row(Result):
 
     Attributes:
         bits: The limit; None for the network without one.
-        nonzero: Parameters that are not 0; `total` bits of all, `largest` bits of the longest.
+        nonzero: Parameters that are not 0.
+        encoded: Bits of the code word for the whole network.
+        total: The digits of all parameters, which are no code; `largest` bits of the longest one.
     """
 
     bits: int | None
     form: str | None
     nonzero: int | None = None
+    encoded: int | None = None
     total: int | None = None
     largest: int | None = None
     depth: int | None = None
@@ -69,7 +72,7 @@ class Tradeoff(Tabular):
             **picked(self, "smallest rows"),
             "plain": {
                 "method": PLAIN,
-                **picked(self.plain, "nonzero total largest depth evidence"),
+                **picked(self.plain, "nonzero encoded total largest depth evidence"),
             },
             **picked(self, "entropy information picture"),
         }
@@ -79,7 +82,7 @@ class Tradeoff(Tabular):
         rows = []
         for row in (*self.rows, self.plain):
             name = (row.bits, row.form) if row.bits else ("no limit", PLAIN)
-            sizes = (row.nonzero, row.total, row.largest, row.depth)
+            sizes = (row.nonzero, row.encoded, row.largest, row.depth)
             rows.append((*name, *sizes, row.reason or row.evidence))
         return title, COLUMNS, rows
 
@@ -133,7 +136,8 @@ def tradeoff(
 
     def sized(limit: int | None, form: str | None, model: Model) -> Row:
         assert model.verification is not None
-        sizes = (model.parameters.nonzero, model.bits.total, model.bits.largest)
+        bits = model.bits
+        sizes = (model.parameters.nonzero, bits.encoded, bits.total, bits.largest)
         return Row(limit, form, *sizes, model.network.depth, model.verification.evidence)
 
     watch.stage("building")

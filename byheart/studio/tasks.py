@@ -205,7 +205,7 @@ def model_summary(model: Model, verification: Verification | None) -> Summary:
         "method": model.record.method,
         "form": model.record.form,
         "parameters": model.parameters.nonzero,
-        "bits": model.bits.total,
+        "bits": kind_of(model).store.code_bits(model.network),
         "entropy": model.bits.entropy,
         "information": model.bits.information,
         "evidence": None if verification is None else verification.evidence,

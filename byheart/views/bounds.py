@@ -149,7 +149,7 @@ def _compiled(models: Sequence[SizeRow]) -> list[Row]:
         (
             "compiled",
             number(row.bits) if row.applies else "-",
-            f"{row.name}, {row.evidence if row.applies else row.reason}",
+            f"{row.name}, {f'code word, {row.evidence}' if row.applies else row.reason}",
         )
         for row in models
     ]

@@ -47,6 +47,8 @@ def view(result: Comparison) -> Group:
         "this many are enough (Kajitsuka & Sato do not count E_in, E_out and the embedding). "
         "Rates, and bounds that do not apply: byheart bounds --all --dataset.",
     ]
+    if any(row.bits is not None and row.kind != "bound" for row in result.rows):
+        means.append("Bits of a network are those of the code word for all of it.")
     means += [
         f"From about {about(crossing.contexts)} contexts on {crossing.smaller} is smaller than "
         f"{crossing.larger}, by closed forms for random data of this shape."

@@ -18,7 +18,7 @@ def view(result: Explanation) -> Group:
     form = f" --form {result.form}" if result.form else ""
     title = f"{result.method}{form} on {result.name}: {counts(result.dataset)}"
     reads, gives, size = _of_network(result) if result.decoder is None else _of_decoder(result)
-    names = right("layers", "depth", "nonzero", "dense", "bits", "share", no_wrap=True)
+    names = right("layers", "depth", "nonzero", "dense", "digits", "share", no_wrap=True)
     costs = columns(Column("stage", style="cyan", no_wrap=True), *names)
     for stage in result.stages:
         runs = stage.runs

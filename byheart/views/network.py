@@ -94,7 +94,7 @@ def title(axes: Axes, result: Explanation) -> None:
     lines = (
         f"{name}: {plural(data.sequences, 'sequence')} of up to "
         f"{plural(data.length, 'token')}, {plural(data.labels, noun)}",
-        f"{totals.nonzero:,} nonzero parameters, {totals.bits:,} bits, "
+        f"{totals.nonzero:,} nonzero parameters, {totals.bits:,} binary digits, "
         f"depth {totals.depth:,}, width {totals.width:,}",
     )
     words = f"{result.method}{form}"

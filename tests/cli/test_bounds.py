@@ -191,11 +191,11 @@ def test_the_compiled_size_stands_beside_the_code_length(capsys, tmp_path):
     answer = json.loads(capsys.readouterr().out)
     assert answer["verdict"]["fits"] == "not_guaranteed"
     ours, wrong = answer["models"]
-    assert ours["evidence"] == "proved" and ours["bits"] == byheart.open(folder).bits.total
+    assert ours["evidence"] == "proved" and ours["bits"] == byheart.open(folder).bits.encoded
     assert not wrong["applies"]
     assert main([*asked, "--with", str(folder), "--with", str(other)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"compiled {ours['bits']:,} pairs.model: hash-fold-retrieve, proved" in shown
+    assert f"compiled {ours['bits']:,} pairs.model: hash-fold-retrieve, code word, proved" in shown
     assert "compiled - other.model" in shown
     assert main(["bounds", "--parameters", "40", "--with", str(folder)]) == 2
     assert "--with needs --dataset" in capsys.readouterr().err
