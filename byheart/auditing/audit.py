@@ -128,6 +128,8 @@ def audit(
     path, options = Path(model), dict(loading or {})
     if isinstance(data, str | Path) and Path(data) == path:
         raise ByheartError("the model and the data are the same path; the data comes second.")
+    template = template or options.pop("template", ())
+    answer = answer if answer is not None else options.pop("answer", None)
     templates = (template,) if isinstance(template, str) else tuple(template)
     several = [reference] if isinstance(reference, str | Path) else list(reference or ())
     known = [str(x) for x in several] or [UNIFORM if adapter is None else str(path)]
@@ -145,12 +147,12 @@ def audit(
             ("folder", folder),
             ("device", None if device == "cpu" else device),
             ("adapter", adapter),
-            ("template", templates or None),
-            ("answer", answer),
             ("near", near),
         ):
             if given is not None:
                 raise ByheartError(f"`{name}=...` is for checkpoints; a byheart model needs none.")
+        words = {"template": templates or None, "answer": answer}
+        options |= {name: given for name, given in words.items() if given is not None}
         examination = _compiled(path, data, known[0], non_members, options, watch)
         asks = (1, int(examination.items.items.lengths.max()))
     score = time.perf_counter() - examination.loaded

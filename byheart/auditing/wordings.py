@@ -21,9 +21,9 @@ from ..data.dataset import Dataset
 from ..data.load import OBJECTS, kind_of
 from ..data.readers import jsonl, objects, table
 from ..data.readers.raw import opened
+from ..data.templates import FIELD, fields, written
 from ..errors import ByheartError
 
-FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 PROSE = ("text", "content", "document", "body", "story")  # a column that is documents
 OWN = ("input", "label")
 TABLES = (".csv", ".tsv", ".jsonl", ".json", OBJECTS)
@@ -110,25 +110,6 @@ def rows_of(
         {name: tuple(columns[name][i] for i in kept) for name in every if name not in used},
         len(made) - len(kept),
     )
-
-
-def fields(templates: Sequence[str], answer: str | None = None) -> list[str]:
-    """The columns that templates name.
-
-    >>> fields(["The CEO of {company} is {{here}}"], "{ceo}")
-    ['company', 'ceo']
-    """
-    texts = (*templates, *([] if answer is None else [answer]))
-    return [found[1] for text in texts for found in FIELD.finditer(text) if found[1] is not None]
-
-
-def written(template: str, row: Mapping[str, str]) -> str:
-    """The template with the cells of a row in the place of their columns.
-
-    >>> written("{name}: {{{age}}}", {"name": "Ann", "age": "7"})
-    'Ann: {7}'
-    """
-    return FIELD.sub(lambda x: x[0][0] if x[1] is None else row[x[1]], template)
 
 
 Form = tuple[Wording, Callable[[Mapping[str, str]], Text], Sequence[str]]

@@ -27,14 +27,6 @@ from .output import answer
         metavar="WHAT",
     ),
     option("adapter", "A LoRA adapter of peft to add; MODEL is its base.", Path, metavar="DIR"),
-    option(
-        "template",
-        "Tables: how a row was written for the model, as 'Mail {name}: {mail}'; repeatable, the "
-        "best one counts.",
-        list[str],
-        metavar="TEXT",
-    ),
-    option("answer", "What is predicted after the template, as '{mail}'.", metavar="TEXT"),
     option("prefix", "Tokens after which a document is to be recited.", int, 50, "N"),
     option("suffix", "Tokens to recite, at most.", int, 50, "N"),
     option("probability", "Of an item among N samples.", float, 0.5, "P"),

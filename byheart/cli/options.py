@@ -69,6 +69,7 @@ PLOT = option("plot", _DRAWN, Path, metavar="FILE")
 PLOT_OR_OUTPUT = option("plot", _DRAWN, Path, metavar="FILE", flags=("--plot", *OUTPUT))
 
 
+SEVERAL = {x.name for x in load.LOADING if x.several}
 _READ = "How the file is read"
 READING = Group(  # what byheart.load takes beside the path
     "loading",
@@ -76,7 +77,7 @@ READING = Group(  # what byheart.load takes beside the path
         option(x.name, x.help, x.type, x.default or None, x.metavar, rich_help_panel=_READ)
         for x in load.LOADING
     ),
-    lambda values: {**values, "input": tuple(values["input"] or ())},
+    lambda values: {**values, **{x: tuple(values[x] or ()) for x in values if x in SEVERAL}},
 )
 _REPEATED = f"{_READ} (default: as the folder says, if that leaves out nothing)"
 REPEATING = Group(  # the same, of a model folder: only what was given

@@ -13,7 +13,10 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import ByheartError, Message
+from . import templates
 from .readers.text import UNITS, Tokenize, clauses, tokenize
 from .readers.tokenizers import spoken, tokenizer_of
 from .records import pack, plain
@@ -28,6 +31,7 @@ LISTED, NAMED = 20, 100  # places, and columns, that a message lists
 LOOKED = 100_000  # rows up to which all columns are read for an example of what to choose
 COMPARED = 10_000  # columns that a name is compared with that is none of them
 LABELS = ("label", "target", "class", "answer", "completion", "output", "response")
+PROMPT, ANSWER, COUNT = "template", "answer", "count"  # columns that templates make
 UNIT, NUMERIC, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
 
 
@@ -46,6 +50,7 @@ class Table:
 
     def where(self, places: Sequence[int]) -> str:
         """The places in words: "lines 3, 8 and 12", and how many there are beyond the first."""
+        places = list(dict.fromkeys(places))
         shown = [f"{place:,}" for place in places[:LISTED]]
         if len(places) > LISTED:
             shown.append(f"{len(places) - LISTED:,} more")
@@ -58,6 +63,16 @@ class Table:
         more = len(self.columns) - NAMED
         listed = f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
         return f"{listed} ({self.remark})" if self.remark else listed
+
+    def check(self, chosen: Iterable[str]) -> None:
+        """ByheartError if one of these is no column."""
+        for name in chosen:
+            if list(self.columns).count(name) != 1:
+                wrong = "the name of two columns" if name in self.columns else "not a column"
+                near = self.columns[:COMPARED] if wrong[:3] == "not" else []
+                meant = difflib.get_close_matches(name, near, 1)
+                guess = f'did you mean "{meant[0]}"? ' if meant else ""
+                raise ByheartError(f'{self.name}: "{name}" is {wrong}; {guess}{self.named()}.')
 
 
 @dataclass(frozen=True)
@@ -82,23 +97,40 @@ def fields(
     numeric: str = NUMERIC,
     between: str | None = None,
     empty: str = EMPTY,
+    template: Sequence[str] = (),
+    answer: str | None = None,
 ) -> dict[str, Any]:
     """The fields of the Dataset of a table; the options are those of `load`."""
     if not table.columns:
         raise ByheartError(f"{table.name} holds no sequences; give at least one.")
+    if template or answer is not None:
+        templates.check(template, answer, input, label)
+        asked = fields(
+            _written(table, template, answer or f"{{{label}}}", count),
+            input=[PROMPT],
+            label=ANSWER,
+            count=count and COUNT,
+            unit=unit,
+            tokenizer=tokenizer,
+            length=length,
+            numeric="words",
+            empty=empty,
+        )
+        used = {*templates.fields(template, answer), label, count}
+        own = {"template": list(template), "answer": answer, "label": label, "count": count}
+        loading = asked["loading"] | own
+        loading = {x: y for x, y in loading.items() if y is not None and x != "input"}
+        return asked | {
+            "loading": loading,
+            "unused": tuple(x for x in table.columns if x not in used),
+        }
     named = {"input": list(input) or None, "label": label, "count": count}
     if not input and label is None:  # a table in our own words needs no options
         input = [name for name in ("input",) if name in table.columns]
         label = "label" if "label" in table.columns else None
         count = "count" if count is None and "count" in table.columns else count
     chosen = [*input, *(name for name in (label, count) if name is not None)]
-    for name in chosen:
-        if list(table.columns).count(name) != 1:
-            wrong = "the name of two columns" if name in table.columns else "not a column"
-            near = table.columns[:COMPARED] if wrong[:3] == "not" else []
-            meant = difflib.get_close_matches(name, near, 1)
-            guess = f'did you mean "{meant[0]}"? ' if meant else ""
-            raise ByheartError(f'{table.name}: "{name}" is {wrong}; {guess}{table.named()}.')
+    table.check(chosen)
     if not input or label is None:
         options = example(table, input, label)
         shown = f"byheart.load(data, {', '.join(options)})" if table.object else " ".join(options)
@@ -190,6 +222,36 @@ def fields(
         else tuple((between or "").join(written(x.cells[i]) for x in inputs) for i in kept),
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
+
+
+def _written(table: Table, template: Sequence[str], answer: str, count: str | None) -> Table:
+    """The rows in the words of each template, as a table; empty where a column of it is."""
+    names = templates.fields(template, answer)
+    table.check([*names, *([] if count is None else [count])])
+
+    def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
+        places, columns = table.select([*names, *([] if count is None else [count])])
+        made: list[list] = [[] for _ in chosen]
+        for cells in zip(*columns, strict=True):
+            row = {x: _written_cell(table, x, y) for x, y in zip(names, cells, strict=False)}
+            for text in template:
+                said = [
+                    templates.written(x, row)
+                    if all(row[y] for y in templates.fields([x]))
+                    else None
+                    for x in (text, answer)
+                ]
+                for column, cell in zip(made, (*said, *cells[len(names) :]), strict=True):
+                    column.append(cell)
+        return np.repeat(np.asarray(places), len(template)).tolist(), made
+
+    return Table(table.name, table.unit, [PROMPT, ANSWER, COUNT], select)
+
+
+def _written_cell(table: Table, name: str, cell: object) -> str:
+    if isinstance(cell, list | dict):
+        raise ByheartError(f'{table.name}: "{name}" holds lists or objects, and not text.')
+    return written(_filled(cell))
 
 
 def example(table: Table, input: Sequence[str] = (), label: str | None = None) -> list[str]:

@@ -92,4 +92,5 @@ def lines_of(path: Path, dataset: Dataset) -> list[int]:
             found = PLACES[kind](raw, dataset.loading)
     except (OSError, ByheartError):
         return []
+    found = [x for x in found for _ in dataset.loading.get("template") or "1"]  # type: ignore[attr-defined]
     return found if len(found) == len(dataset) else []

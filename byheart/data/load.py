@@ -41,6 +41,7 @@ CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
 SPLIT, LONG = (*TEXTS, *TABLES), (*CORPORA, *TABLES)  # what is split into tokens, and cut
 NAMED = (*TABLES, ".npz")  # what has columns or arrays
+TEMPLATE = ("template", "answer")
 # How tables were read before there were options to say it.
 BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
 
@@ -50,6 +51,8 @@ HELP = dict(
     for line in """\
 format     What the file holds if its name does not say so: csv, txt, ...
 input      Tables: a column of the input; may be repeated. .npz: the array of inputs.
+template   Tables: a row as a prompt, "The CEO of {company} is"; may be repeated.
+answer     Tables: what follows the template, "{ceo}".
 label      Tables: the column of labels. .npz: the array of labels.
 count      Tables: the column that says how often a row was seen.
 records    JSON: where the records are, as data.rows; datasets: the split.
@@ -85,6 +88,11 @@ class LoadingOption:
     selects: bool = False  # whether it decides which part of a file is read: the user's choice
 
     @property
+    def several(self) -> bool:
+        """Whether it may be given more than once."""
+        return self.type == list[str]
+
+    @property
     def help(self) -> str:
         return HELP[self.name]
 
@@ -93,7 +101,7 @@ class LoadingOption:
         """The types of a value that was stored with a model."""
         if self.least is not None:
             return (int,)
-        return (list, tuple, str) if self.type == list[str] else (str,)
+        return (list, tuple, str) if self.several else (str,)
 
     def checked(self, value: Any, least: int | None) -> Any:
         """The value, an integer if it is digits from a command line; ByheartError if it is wrong.
@@ -117,6 +125,8 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("format", FILES, choices=tuple(kind[1:] for kind in FILES), selects=True),
     LoadingOption("input", NAMED, list[str], default=(), metavar="COLUMN", selects=True),
     LoadingOption("label", NAMED, metavar="COLUMN", selects=True),
+    LoadingOption("template", TABLES, list[str], default=(), metavar="TEXT", selects=True),
+    LoadingOption("answer", TABLES, metavar="TEXT", selects=True),
     LoadingOption("count", TABLES, metavar="COLUMN", selects=True),
     LoadingOption("records", (".json", DATASETS, OBJECTS), metavar="PATH", selects=True),
     LoadingOption("delimiter", (".csv", ".tsv"), metavar="CHARACTER"),
@@ -147,6 +157,8 @@ def load(
     format: str | None = None,
     input: Sequence[str] | str = (),
     label: str | None = None,
+    template: Sequence[str] | str = (),
+    answer: str | None = None,
     count: str | None = None,
     records: str | None = None,
     delimiter: str | None = None,
@@ -176,6 +188,9 @@ def load(
             tokens, a list holds tokens. By default the columns "input", "label" and "count". Of
             an .npz file, the array of inputs, by default "inputs".
         label: The column of a table, or the array of an .npz file, that holds the labels.
+        template: How a row is asked, instead of `input`: "The CEO of {company} is" names the column
+            company. With several templates, every row is asked in each of them.
+        answer: What follows the template, "{ceo}"; or `label` names a column.
         count: The column of a table that says how often each row was seen.
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.
@@ -225,7 +240,11 @@ def load(
         ...      input=["sepal", "petal"], label="species")[0]
         ([[5.1, 1.4]], 'setosa')
     """
-    options = {**locals(), "input": (input,) if isinstance(input, str) else tuple(map(str, input))}
+    options = locals()
+    for option in LOADING:
+        if option.several:
+            given = options[option.name]
+            options[option.name] = (given,) if isinstance(given, str) else tuple(map(str, given))
     contents = _read(options.pop("data"), options, READERS)
     return corpus.predictions(contents) if isinstance(contents, Documents) else contents
 
@@ -334,7 +353,7 @@ def applicable(
             return {}
         options = {x: y for x, y in options.items() if x not in ("unit", "tokenizer")}
     if kind == OBJECTS:
-        named = () if objects.has_names(path) else ("input", "label", "count")
+        named = () if objects.has_names(path) else ("input", "label", "count", *TEMPLATE)
         if named and "input" in options and "numeric" not in options:
             options = {**BEFORE, **options}
         inside = isinstance(path, Mapping)

@@ -14,15 +14,17 @@ from ..claims.model import ModelData
 from ..claims.verification import PROVED
 from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
-from ..data.load import LOADING, applicable, extent, is_corpus, load, unlike
+from ..data.load import LOADING, TEMPLATE, applicable, extent, is_corpus, load, unlike
 from ..data.load import kind_of as kind_of_data
 from ..data.readers.objects import NAME
 from ..data.readers.tokenizers import is_trained
+from ..data.templates import fields
 from ..errors import AssumptionError, ByheartError, Message
 from ..machine.tables import plural
 from .kinds import kind_of
 
 TYPES = {option.name: option.accepts for option in LOADING}
+CHOOSING = ("input", "label", *TEMPLATE)  # columns
 SELECTS = tuple(option.name for option in LOADING if option.selects)
 REFUSE = RESOLUTIONS[0]
 LISTED = 20  # columns or files that a sentence names
@@ -55,6 +57,9 @@ def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None
     options = applicable(data, stored(model), given.get("format")) | given
     if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
         options.pop("tokenizer" if "unit" in given else "unit")
+    for own, other in ((TEMPLATE, ("input", "label")), (("input",), (*TEMPLATE, "label"))):
+        if given.keys() & {*own}:
+            options = {x: y for x, y in options.items() if x in given or x not in other}
     path = "tokenizer" in options and not is_trained(options["tokenizer"])
     if path and "tokenizer" not in given:  # a stranger may have named it
         raise ByheartError(
@@ -128,13 +133,16 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
     if "empty" in left_out and "empty" not in given:
         what = unread("empty", "row")
         sentences.append(f"{what}: the model leaves out those with an empty cell (`empty=...`)")
-    if "header" in left_out and not given.keys() & {"header", "input", "label", "count"}:
+    if "header" in left_out and not given.keys() & {"header", "count", *CHOOSING}:
         sentences.append(
             "the first row of the data was not read: the model takes it for the names of columns "
             "(`header=...`)"
         )
     if "records" in used and "records" not in given:
         sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
+    if "template" in used and not ("template" in given and given.keys() & {"answer", "label"}):
+        shown = " and ".join(map(repr, used["template"]))  # type: ignore[call-overload]
+        sentences.append(f"the model asks every row as {shown} (`template=...`)")
     if "count" in used and "count" not in given:
         sentences.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
     for option, seems in unlike(data, used):
@@ -151,14 +159,32 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
             f"the model reads the files {used['files']}, and the folder has others: {others} "
             "(`files=...`)"
         )
-    elif dataset.unused and not corpus and not given.keys() >= {"input", "label"}:
-        chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
+    elif (
+        dataset.unused
+        and not corpus
+        and not given.keys() >= {"template"}
+        and not given.keys() >= {"input", "label"}
+    ):
+        chosen = " and ".join(map(repr, columns_of(used)))
         noun = "arrays" if kind_of_data(data, used.get("format")) == ".npz" else "columns"  # type: ignore[arg-type]
         sentences.append(
             f"the model has the {noun} {chosen}, and the data has others: {others} "
             "(`input=...`, `label=...`)"
         )
     return list(map(Message, sentences))
+
+
+def columns_of(used: Mapping[str, Any]) -> list[str]:
+    """The columns, or arrays, that these options read."""
+    return list(
+        dict.fromkeys(
+            [
+                *used.get("input", ()),
+                *fields(used.get("template", ()), used.get("answer")),
+                *filter(None, [used.get("label")]),
+            ]
+        )
+    )
 
 
 def verify_command(

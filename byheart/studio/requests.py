@@ -14,9 +14,10 @@ LEVELS = 16  # of lists and objects inside one another
 LARGEST = 1 << 63
 TRAINED = re.compile(r"bpe:[0-9]{1,9}")  # a tokenizer specification, not a path
 LOADING = (
-    "format input label count records delimiter header numeric between empty unit tokenizer "
-    "documents length window dtype separator files"
+    "format input label template answer count records delimiter header numeric between empty unit "
+    "tokenizer documents length window dtype separator files"
 ).split()  # the options of how a file is read
+SEVERAL = ("input", "template")  # that are lists of texts
 
 
 def _whole(value: Any) -> bool:
@@ -81,14 +82,14 @@ def chosen(loading: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in loading.items():
         if name not in LOADING:
             raise ByheartError(f"there is no option {name[:40]!a} of how a file is read.")
-        _expect(name, value, TEXTS if name == "input" else WORD)
+        _expect(name, value, TEXTS if name in SEVERAL else WORD)
     tokenizer = loading.get("tokenizer")
     if tokenizer is not None and not TRAINED.fullmatch(str(tokenizer)):
         raise ByheartError(
             "the page opens no files by their names; use bpe:8000 as the tokenizer, or load the "
             "file on the command line."
         )
-    return {**loading, **({"input": tuple(loading["input"])} if "input" in loading else {})}
+    return {name: tuple(x) if name in SEVERAL else x for name, x in loading.items()}
 
 
 def _expect(name: str, value: Any, kind: Kind) -> None:

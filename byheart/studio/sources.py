@@ -61,7 +61,7 @@ def reading(path: Path, loading: dict[str, Any]) -> dict:
             "help": option.help,
             "choices": list(option.choices),
             "default": option.default if isinstance(option.default, str | int) else None,
-            "several": option.name == "input",
+            "several": option.several,
             "columns": names if option.name in ("input", "label", "count") else [],
         }
         for option in LOADING

@@ -12,6 +12,7 @@ from ...machine.files import replacing
 from ..columns import NUMERIC, Table, fields
 from ..dataset import Dataset
 from ..records import Placed, pack
+from ..templates import fields as fields_of
 from ..values import Fault
 from .objects import record_table, table
 from .raw import Raw
@@ -43,6 +44,7 @@ def read(raw: Raw, **how: Any) -> Dataset:
         loading = {"input": ["input"], "label": "label", **counted, "numeric": NUMERIC}
         return Dataset(**packed, unused=tuple(others), loading=loading)
     wanted = [*how["input"], *(how[name] for name in ("label", "count") if how[name] is not None)]
+    wanted += fields_of(how["template"], how["answer"])
     if not wanted and {"input", "label"} & {*first[1]}:
         wanted = ["input", "label", "count"]
     return Dataset(**fields(record_table(placed, raw.name, "line", wanted), **how))

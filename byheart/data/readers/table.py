@@ -13,6 +13,7 @@ from ...errors import ByheartError, Message, OptionError
 from ...machine.tables import plural
 from ..columns import Table, fields
 from ..dataset import Dataset
+from ..templates import fields as fields_of
 from .raw import Raw
 from .text import ENDS, decoded, read_text, unix
 
@@ -35,7 +36,7 @@ def read(
     stored = decoded(raw)
     lines = unix(stored).split("\n")
     plain = raw.kind == ".tsv" and NAMES.get(delimiter or "", delimiter) in (None, "\t")
-    chosen = _named(header, input, label)
+    chosen = _named(header, [*input, *fields_of(how["template"], how["answer"])], label)
     if delimiter is not None:
         delimiter = NAMES.get(delimiter, delimiter)
         if not delimiter or {*delimiter} & {*'"\r\n'}:
@@ -76,7 +77,7 @@ def read(
     more = {} if plain else {"delimiter": delimiter}
     if header == "none":
         more["header"] = header
-    elif input or label is not None:  # else its own words show that it is no row
+    elif chosen:  # else its own words show that it is no row
         data = replace(data, left_out={**data.left_out, "header": 1})
     notes = [Message(ENDS)] if "\r" in stored and inner else []
     return replace(data, loading={**data.loading, **more}, notes=(*notes, *data.notes))
@@ -86,7 +87,9 @@ def detected(raw: Raw, loading: Mapping[str, Any]) -> str:
     """The delimiter of a table that would be read with these options, if they named none."""
     if raw.kind == ".tsv":
         return "\t"
-    names = _named(loading.get("header"), loading.get("input", ()), loading.get("label"))
+    own = (loading.get("template", ()), loading.get("answer"))
+    asked = [*loading.get("input", ()), *fields_of(*own)]
+    names = _named(loading.get("header"), asked, loading.get("label"))
     return sniffed(read_text(raw).split("\n"), names)
 
 

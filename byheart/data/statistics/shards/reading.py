@@ -91,7 +91,7 @@ def _reading(kind: str, loading: Mapping[str, Any]) -> Reading:
     chosen: dict[str, Any] = {}
     for option in LOADING:
         value = loading.get(option.name, option.default)
-        if value == option.default or option.name == "input" and not value:
+        if value == option.default or option.several and not value:
             continue
         if option.name not in TAKEN[kind]:
             takes = ", ".join(f"`{x}=...`" for x in TAKEN[kind])
