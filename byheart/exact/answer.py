@@ -1,8 +1,7 @@
 """Answers of an exact network: questions as vectors, outputs as labels."""
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -11,48 +10,60 @@ import numpy as np
 from ..claims.answer import Answer, Token
 from ..claims.claim import Labels
 from ..claims.model import ModelData
+from ..data.arrays import number, offsets
 from ..data.values import Fault
 from ..data.values import numbers as exact_numbers
 from ..errors import ByheartError
 from ..machine.tables import upto
 from .batch import Batch
-from .evaluate import evaluate
+from .evaluate import TOGETHER
 from .network import Embedding, Network
 
 ExactModel = ModelData[Network, Labels]
 
 
 def answers(model: ExactModel, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
-    return _answers(model, sequences, partial(evaluate, model.network))
+    batch, known = _words(model, sequences) if model.kind == "string" else _rows(model, sequences)
+    outputs: Any = model.network.engines.answers(batch) if len(batch) else ()
+    outputs = iter(outputs.tolist() if isinstance(outputs, np.ndarray) else outputs)
+    found = []
+    for tokens, knows in zip(sequences, known, strict=True):
+        if knows:
+            own = len(tokens) if model.every else 1
+            found.append(meaning(model, tokens, list(islice(outputs, own))))
+        else:
+            found.append(Answer(tokens, None, False))
+    return found
 
 
-def answering(model: ExactModel) -> Callable[[Sequence[Token]], Answer]:
-    """By the compiled kernels, for which the network is translated once."""
-    from .limbs.engine import Evaluator, LimbsError
-
-    quick = Evaluator(model.network)
-
-    def answer(tokens: Sequence[Token]) -> Answer:
-        try:
-            return _answers(model, [tokens], quick)[0]
-        except LimbsError:
-            return answers(model, [tokens])[0]
-
-    return answer
+def _rows(model: ExactModel, sequences: Sequence[Sequence[Token]]) -> tuple[Batch, list[bool]]:
+    """Sequences as a batch, without those that are unknown; and which are known."""
+    rows = [numbers(model, tokens) for tokens in sequences]
+    known = [row for row in rows if row is not None]
+    return batch_of(model.network, known), [row is not None for row in rows]
 
 
-def _answers(
-    model: ExactModel, sequences: Sequence[Sequence[Token]], run: Callable[[Batch], Any]
-) -> list[Answer]:
-    rows = enumerate(numbers(model, tokens) for tokens in sequences)
-    known = {i: row for i, row in rows if row is not None}
-    batch = batch_of(model.network, list(known.values()))
-    outputs = iter(run(batch) if known else ())
-    found = {}
-    for i, row in known.items():
-        own = list(islice(outputs, len(row) if model.every else 1))
-        found[i] = meaning(model, sequences[i], own)
-    return [found.get(i, Answer(x, None, False)) for i, x in enumerate(sequences)]
+def _words(model: ExactModel, sequences: Sequence[Sequence[Token]]) -> tuple[Batch, list[bool]]:
+    """The same for sequences of words, each of which is looked up once."""
+    reads, places = model.network.input, model.places
+    lengths = list(map(len, sequences))
+    fewest = 0 if reads.padding is None else 1
+    if not lengths or min(lengths) < fewest or max(lengths) > reads.length:
+        return _rows(model, sequences)  # it refuses the first of them
+    try:
+        found = [places.get(token, -1) for tokens in sequences for token in tokens]  # type: ignore[arg-type]
+    except TypeError:  # a list is no word
+        return _rows(model, sequences)
+    ids, sizes = np.array(found, np.int64), np.array(lengths)
+    known = [True] * len(lengths)
+    if found and min(found) < 0:
+        if not all(isinstance(token, str) for tokens in sequences for token in tokens):
+            return _rows(model, sequences)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        knows = np.bincount(owner[ids < 0], minlength=len(sizes)) == 0
+        ids, sizes, known = ids[knows[owner]], sizes[knows], knows.tolist()
+    distinct, ids = number(ids) if len(ids) > TOGETHER else (ids, np.arange(len(ids)))
+    return Batch(distinct[:, None] + 1, ids, offsets(sizes)), known
 
 
 def meaning(model: ExactModel, tokens: Sequence[Token], outputs: Sequence) -> Answer:

@@ -59,7 +59,7 @@ class Columns:
         for part in _parts(self.batch, chunk):
             padded = padded_ids(self.batch, part, self.spec)
             if self.numbers is not None:
-                padded = self.numbers[padded * (self.spec.length + 1) + _positions(self.spec)]
+                padded = self.numbers[padded * (self.spec.length + 1) + positions(self.spec)]
             yield part, padded
 
     def tokens(self, part: slice) -> NDArray[np.bool_]:
@@ -77,7 +77,7 @@ def columns(spec: Input, batch: Batch, chunk: int = 1 << 16) -> Columns:
     places = spec.length + 1
     used = np.zeros(len(vectors) * places, dtype=bool)
     for part in _parts(batch, chunk):
-        used[(padded_ids(batch, part, spec) * places + _positions(spec)).ravel()] = True
+        used[(padded_ids(batch, part, spec) * places + positions(spec)).ravel()] = True
     token, position = np.divmod(np.flatnonzero(used), places)
     unit = 1 << -exponent
     if vectors.dtype == object or unit * places >= 1 << 62:
@@ -91,7 +91,7 @@ def _parts(batch: Batch, chunk: int) -> Iterator[slice]:
         yield slice(start, min(start + chunk, len(batch)))
 
 
-def _positions(spec: Input) -> Ints:
+def positions(spec: Input) -> Ints:
     """The position of every column; the extra one's is the length."""
     return np.arange(-1, spec.length)[-spec.columns :] % (spec.length + 1)
 

@@ -2,20 +2,30 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .batch import Batch
+from . import reference
+from .batch import Batch, Ints
+from .limbs.stack import LimbsError
 from .network import Network
 
-SMALL = 2000  # sequences; below, compiling kernels does not pay
+if TYPE_CHECKING:
+    from .limbs.engine import Evaluator
+
+SMALL = 2000  # outputs; below, compiling kernels does not pay
+# Questions are asked a few at a time. The reference reads a weight in about 4 us, for up to 64
+# questions at once; loading the kernels takes about half a second.
+TOGETHER = 64
+PAYS, LARGE = 1 << 14, 1 << 11  # weights that it has read, and those of a network at most
+
+Outputs = list[Fraction] | Ints
 
 
-def choose(engine: str, sequences: int) -> str:
+def choose(engine: str, network: Network, batch: Batch) -> str:
     """The engine that "auto" stands for."""
     if engine == "auto":
-        return "limbs" if sequences > SMALL else "exact"
+        outputs = len(batch.ids) if network.every else len(batch)
+        return "limbs" if outputs > SMALL else "exact"
     return engine
 
 
@@ -24,16 +34,41 @@ def evaluate(
     batch: Batch,
     engine: str = "auto",
     progress: Callable[[int], None] | None = None,
-) -> list[Fraction] | NDArray[np.int64]:
+) -> Outputs:
     """The output for every sequence. engine: "exact", "limbs", or "auto" to choose by size."""
-    if choose(engine, len(batch)) == "limbs":
-        from .limbs import engine as limbs
-
+    if choose(engine, network, batch) == "limbs":
         try:
-            return limbs.evaluate(network, batch, progress)
-        except limbs.LimbsError:
+            return network.engines.compiled(batch, progress)
+        except LimbsError:
             if engine == "limbs":
                 raise
-    from . import reference as exact
+    return reference.evaluate(network, batch)
 
-    return exact.evaluate(network, batch)
+
+class Engines:
+    """What all runs of one network share (`Network.engines`): it is translated once."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.weights = min(LARGE, sum(1 for _ in network.parameters()))
+        self.read = 0
+        self.evaluator: Evaluator | None = None
+        self.refused = False
+
+    def compiled(self, batch: Batch, progress: Callable[[int], None] | None = None) -> Outputs:
+        """The outputs by the kernels; LimbsError if they cannot run the network."""
+        if self.evaluator is None:
+            from .limbs.engine import Evaluator
+
+            self.evaluator = Evaluator(self.network)
+        return self.evaluator(batch, progress)
+
+    def answers(self, batch: Batch) -> Outputs:
+        """The outputs for questions: by the kernels as soon as so many are asked that it pays."""
+        self.read += self.weights * (1 + len(batch) // TOGETHER)
+        if not self.refused and (self.evaluator or self.read > PAYS):
+            try:
+                return self.compiled(batch)
+            except LimbsError:
+                self.refused = self.evaluator is None  # else these questions are too long
+        return reference.evaluate(self.network, batch)

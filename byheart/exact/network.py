@@ -9,9 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..errors import ByheartError
+
+if TYPE_CHECKING:
+    from .evaluate import Engines
 
 Number = int | float | Fraction
 LONGEST_SHOWN = 256  # bits of a number that is spelled out in a message
@@ -323,6 +326,16 @@ class Network:
                     f"layer {index} ({layer.kind}) has a matrix without rows or columns; "
                     "a layer needs at least one unit."
                 )
+
+    @cached_property
+    def engines(self) -> "Engines":
+        """What all runs of the network share."""
+        from .evaluate import Engines
+
+        return Engines(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name != "engines"}
 
     @property
     def length(self) -> int:

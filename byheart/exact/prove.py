@@ -85,7 +85,7 @@ def verify(model: ExactModel, dataset: Dataset, how: Judging) -> Verification:
 
         failures += engine.differences(network, batch, outputs)
     evidence = REFUTED if failures else PROVED if len(dataset) == everything else SAMPLED
-    used = choose(how.engine, len(dataset))
+    used = choose(how.engine, network, batch)
     return Verification(len(wanted), len(wanted) - len(wrong), evidence, used, failures)
 
 

@@ -15,7 +15,6 @@ from .kinds import kind_of
 from .placing import fitting
 from .source import stored
 
-PAYS = 200  # answers, one after another, after which faster ones are worth their preparation
 Choose = Callable[[Sequence], Answer]  # the answer to one question
 
 
@@ -47,19 +46,16 @@ def continued(
     """Answer after answer, each label appended to the input; at most so many.
 
     It ends with a text, when an answer is not a token of the model, when there is no label, or when
-    the input would be longer than the network reads. A long recitation goes on with what answers
-    faster.
+    the input would be longer than the network reads.
     """
     tokens, window = list(tokens), stored(model).get("window")
     endings = model.record.layout.endings if model.record.layout and window else frozenset()
     kind = kind_of(model).answer
     answered = choose or (lambda tokens: kind.answers(model, [tokens])[0])
-    for step in count() if most is None else range(most):
+    for _ in count() if most is None else range(most):
         asked = fitting(model, tokens)
         if len(asked) > model.length:
             return
-        if step == PAYS and choose is None:
-            answered = kind.answering(model)
         answer = answered(asked)
         label = answer.label
         if label is None or isinstance(label, list):

@@ -22,7 +22,6 @@ from .questions import written
 from .source import of_texts
 
 ROWS = 1 << 10  # documents, or rows, that are recited together
-FEW = 4  # documents up to which each is continued by itself
 TOKEN_BYTES = 200  # of memory that a recited token takes
 
 
@@ -113,7 +112,6 @@ def _check_sizes(model: ModelData, layout: Layout) -> None:
 def _documents(model: ModelData, layout: Layout, progress: Callable[[int], None]) -> Iterator[list]:
     """The tokens of each document, as far as the model goes on."""
     answer = kind_of(model).answer
-    one = answer.answering(model)
     for begin in range(0, len(layout.firsts), ROWS):
         lengths = layout.lengths[begin : begin + ROWS]
         documents = [[first] for first in layout.firsts[begin : begin + ROWS]]
@@ -123,7 +121,7 @@ def _documents(model: ModelData, layout: Layout, progress: Callable[[int], None]
             read = [len(tokens) <= model.length for tokens in asked]
             going = [i for i, sound in zip(going, read, strict=True) if sound]
             asked = [tokens for tokens, sound in zip(asked, read, strict=True) if sound]
-            found = [*map(one, asked)] if len(asked) <= FEW else answer.answers(model, asked)
+            found = answer.answers(model, asked)
             for i, given in zip(list(going), found, strict=True):
                 if given.label is None or isinstance(given.label, list):
                     going.remove(i)

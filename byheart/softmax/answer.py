@@ -1,7 +1,7 @@
 """Answers of a decoder: the distribution of the next token."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,10 +18,6 @@ BLOCK = 1 << 8  # questions asked at once
 SHOWN = 1e-6  # the least probability that an answer lists
 
 DecoderModel = ModelData[Decoder, Distributions]
-
-
-def answering(model: DecoderModel) -> Callable[[Sequence[Token]], Answer]:
-    return lambda tokens: answers(model, [tokens])[0]
 
 
 def answers(model: DecoderModel, sequences: Sequence[Sequence[Token]]) -> list[Answer]:

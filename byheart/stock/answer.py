@@ -1,6 +1,6 @@
 """Answers of a stock checkpoint: the next token, or the text up to the end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..claims.answer import Answer, Token
 from ..claims.claim import TEXT, TOKEN, Recites
@@ -13,10 +13,6 @@ from .tokens import Vocabulary
 MAX_TOKENS = 256  # of an answer, unless a longer text is stored
 
 StockModel = ModelData[Checkpoint, Recites]
-
-
-def answering(model: StockModel) -> Callable[[Sequence[Token]], Answer]:
-    return lambda tokens: answers(model, [tokens])[0]
 
 
 def numbers(model: StockModel, tokens: Sequence[Token]) -> list[int] | None:

@@ -249,7 +249,10 @@ def test_engines_agree_with_fractions(data):
     batch = data.draw(batches(network.input))
     wanted = naive(network, batch)
     assert list(exact.evaluate(network, batch)) == wanted
-    assert list(limbs.evaluate(network, batch)) == wanted
+    evaluator = limbs.Evaluator(network)
+    assert list(evaluator(batch)) == list(evaluator.many(batch, None, map)) == wanted
+    single = Batch(batch.vectors, batch.ids[: batch.starts[1]], batch.starts[:2])
+    assert list(evaluator(single)) == wanted[:1]  # by the programs of the others
 
 
 def test_by_hand():
@@ -288,7 +291,7 @@ def test_numbers_beyond_every_frame_are_refused():
     )
     batch = Batch(np.array([[1]]), np.array([0]), np.array([0, 1]))
     with pytest.raises(limbs.LimbsError):
-        limbs.evaluate(network, batch)
+        limbs.Evaluator(network)(batch)
     assert exact.evaluate(network, batch)[0] == (1 + 2**70000) ** 3
 
 
@@ -333,7 +336,7 @@ def test_outputs_that_are_all_zero_in_one_chunk_and_not_in_another():
     network = Network(Input(1, 1, False, (dyadic(0),)), tuple(ends))
     ids = np.array([0] * 70_000 + [1])
     batch = Batch(np.array([[0], [3]]), ids, np.arange(len(ids) + 1))
-    found = limbs.evaluate(network, batch)
+    found = limbs.Evaluator(network)(batch)
     assert list(found[:3]) == [0, 0, 0] and found[-1] == 3 * 2**200
 
 

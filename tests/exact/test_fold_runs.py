@@ -358,7 +358,7 @@ def test_a_network_of_readers_is_fused(memorised):
     assert [type(run) for run, _ in found] == [Folds, type(None), Shifts, Powers, type(None)]
     assert runs == [(Folds, len(stacks(net)[0].blocks))]
     assert fused.singles_of_all_stacks(net, batch) == [0, 0]
-    assert list(limbs.evaluate(net, batch)) == wanted.tolist()
+    assert list(limbs.Evaluator(net)(batch)) == wanted.tolist()
 
 
 @settings(max_examples=25, deadline=None)

@@ -56,7 +56,7 @@ def rows(*values):
 def agree(net, batch):
     """Both engines' answers."""
     wanted = list(exact.evaluate(net, batch))
-    assert list(limbs.evaluate(net, batch)) == wanted
+    assert list(limbs.Evaluator(net)(batch)) == wanted
     return wanted
 
 
@@ -251,7 +251,7 @@ def test_a_compiled_network_is_fused(memorised):
     assert kinds[0] == {Folds}
     assert {Folds, Gather, Shifts, Powers} <= kinds[1]
     assert singles_of_all_stacks(net, batch) == [0, 0]
-    assert list(limbs.evaluate(net, batch)) == wanted.tolist()
+    assert list(limbs.Evaluator(net)(batch)) == wanted.tolist()
 
 
 def singles_of_all_stacks(net, batch):

@@ -3,12 +3,14 @@
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
 from byheart.api.compile import compile
 from byheart.data import generate
 from byheart.exact import reference as exact
+from byheart.exact.batch import Batch
 from byheart.exact.limbs import engine as limbs
 from byheart.exact.prove import batch_of_data
 
@@ -25,10 +27,12 @@ def test_random_networks_agree(case):
     network, sequences = case
     batch = layers.batch_of(sequences, network.input.dimension)
     try:
-        found = limbs.evaluate(network, batch)
+        evaluator = limbs.Evaluator(network)
+        found = evaluator(batch)
     except limbs.LimbsError:
         assume(False)
-    assert list(found) == exact.evaluate(network, batch)
+    wanted = exact.evaluate(network, batch)
+    assert list(found) == list(evaluator.many(batch, None, map)) == list(evaluator(batch)) == wanted
 
 
 CASES = {
@@ -49,4 +53,10 @@ def test_compiled_networks_agree(name):
     dataset = make()
     model = compile(dataset, **options)
     batch, wanted = batch_of_data(model, dataset)
-    assert list(limbs.evaluate(model.network, batch)) == wanted.tolist()
+    evaluator = limbs.Evaluator(model.network)
+    assert list(evaluator(batch)) == wanted.tolist()
+    ends = batch.starts if model.every else np.arange(len(batch) + 1)
+    for first in range(0, 60, 5):  # some at a time, of one program
+        starts = batch.starts[first : first + 4]
+        few = Batch(batch.vectors, batch.ids[starts[0] : starts[-1]], starts - starts[0])
+        assert list(evaluator(few)) == wanted[ends[first] : ends[first + 3]].tolist()

@@ -23,14 +23,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch, Columns, columns
+from ..batch import Batch, Columns, columns, positions
 from ..lanes import Lane, apply
-from ..network import Embedding, Layer, Network, SparseAttention
+from ..network import Embedding, Layer, Network, SparseAttention, dyadic
 from . import kernels
 from .arithmetic import HIGHEST, LOWEST, attend, connect
 from .program import translate
@@ -39,6 +40,7 @@ from .writer import Program
 
 Limbs = NDArray[np.uint64]
 CHUNK = 8192
+FEW = 8  # sequences that are evaluated without distinct columns and threads
 FRAMES = (16, 32, 64, 128, 256, 512, 1024, 2048)  # limbs
 ATTEMPTS = [(frame, guess) for frame in FRAMES for guess in (True, False)]
 
@@ -51,67 +53,98 @@ class Numbers:
     base: int
 
 
-def evaluate(
-    network: Network, batch: Batch, progress: Callable[[int], None] | None = None
-) -> list[Fraction] | NDArray[np.int64]:
-    """The output for every sequence: an array if all outputs are whole, else fractions.
-
-    LimbsError if the kernels cannot run the network.
-    """
-    return Evaluator(network)(batch, progress)
-
-
 class Evaluator:
-    """`evaluate` for many batches: the network is translated once."""
+    """A network on limbs, for any number of batches: it is translated once."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
         self.runners = [_Runner(stack) for stack in stacks(network)]
+        self.blank = _blank(network)
 
     def __call__(
         self, batch: Batch, progress: Callable[[int], None] | None = None
     ) -> list[Fraction] | NDArray[np.int64]:
-        if len(batch) == 1:  # threads would take longer to start
-            return _evaluate(self.network, self.runners, batch, progress, map)
+        """The output for every sequence: an array if all outputs are whole, else fractions.
+
+        LimbsError if the kernels cannot run the network.
+        """
+        if len(batch) <= FEW and self.blank is not None and batch.vectors.dtype.kind == "i":
+            return self.few(batch, self.blank)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return _evaluate(self.network, self.runners, batch, progress, pool.map)
+            return self.many(batch, progress, pool.map)
+
+    def few(self, batch: Batch, blank: NDArray[np.int64]) -> list[Fraction] | NDArray[np.int64]:
+        """The same for a few sequences of integers: to share columns and threads does not pay."""
+        spec, starts = self.network.input, batch.starts.tolist()
+        rows = blank[None].repeat(len(batch), axis=0)
+        tokens = np.zeros(rows.shape[:2], np.bool_)
+        for row, (start, stop) in enumerate(pairwise(starts)):
+            first = spec.columns - (stop - start)
+            rows[row, first:, : spec.dimension] = batch.vectors[batch.ids[start:stop]]
+            tokens[row, first:] = True
+        width = rows.shape[2]
+        numbers = self.runners[0].run(rows.view(np.uint64).reshape(-1, width, 1), 0)
+        if spec.padding is None:
+            numbers.limbs[~tokens.ravel()] = 0
+        index = np.arange(tokens.size).reshape(tokens.shape)
+        numbers = _sequences(self.runners[1:], numbers, index, self.network.every)
+        if self.network.every:
+            numbers = Numbers(numbers.limbs[tokens.ravel()], numbers.base)
+        return _outputs(numbers)
+
+    def many(
+        self, batch: Batch, progress: Callable[[int], None] | None, each: Callable
+    ) -> list[Fraction] | NDArray[np.int64]:
+        """The same; `each` is map, perhaps with several threads."""
+        network = self.network
+        seen = columns(network.input, batch)
+        first, *rest = self.runners
+
+        def answered(job: tuple[slice, NDArray]) -> tuple[int, Numbers]:
+            part, index = job
+            numbers = _sequences(rest, tokens, index, network.every)
+            if network.every:
+                numbers = Numbers(numbers.limbs[seen.tokens(part).ravel()], numbers.base)
+            return len(index), numbers
+
+        inputs, exponent = _inputs(network.layers[0], seen)
+        size = _even(len(inputs))
+        slices = [inputs[i : i + size] for i in range(0, len(inputs), size)]
+        tokens = _stack_up(list(each(lambda part: first.run(part, exponent), slices)))
+        if seen.absent is not None:
+            tokens.limbs[seen.absent] = 0
+        width = network.input.columns if network.every or len(rest) > 1 else 1
+        parts = []
+        for count, part in each(answered, seen.indices(max(1, _even(len(batch)) // width))):
+            parts.append(part)
+            if progress:
+                progress(count)
+        return _outputs(_stack_up(parts))
 
 
-def _evaluate(
-    network: Network,
-    runners: Sequence["_Runner"],
-    batch: Batch,
-    progress: Callable[[int], None] | None,
-    each: Callable,
-) -> list[Fraction] | NDArray[np.int64]:
-    """The output for every sequence; `each` is map, perhaps with several threads."""
-    seen = columns(network.input, batch)
-    first, *rest = runners
+def _blank(network: Network) -> NDArray[np.int64] | None:
+    """A sequence without tokens as the first stack reads it, [columns, coordinates].
 
-    def answered(job: tuple[slice, NDArray]) -> tuple[int, Numbers]:
-        part, index = job
-        numbers = _sequences(rest, tokens, index, network.every)
-        if network.every:
-            numbers = Numbers(numbers.limbs[seen.tokens(part).ravel()], numbers.base)
-        return len(index), numbers
+    None if that is not in integers.
+    """
+    spec = network.input
+    padding = spec.padding or (dyadic(0),) * spec.dimension
+    rows = [padding] * spec.columns
+    if spec.extra is not None:
+        rows[0] = spec.extra
+    short = all(x.exponent >= 0 and abs(x.fraction) < 1 << 62 for row in rows for x in row)
+    if isinstance(network.layers[0], Embedding) or not short:
+        return None
+    blank = np.array([[int(x.fraction) for x in row] for row in rows], np.int64)
+    return np.column_stack([blank, positions(spec)]) if spec.positions else blank
 
-    inputs, exponent = _inputs(network.layers[0], seen)
-    size = _even(len(inputs))
-    slices = [inputs[i : i + size] for i in range(0, len(inputs), size)]
-    tokens = _stack_up(list(each(lambda part: first.run(part, exponent), slices)))
-    if seen.absent is not None:
-        tokens.limbs[seen.absent] = 0
-    width = network.input.columns if network.every or len(rest) > 1 else 1
-    parts = []
-    for count, part in each(answered, seen.indices(max(1, _even(len(batch)) // width))):
-        parts.append(part)
-        if progress:
-            progress(count)
-    outputs = _stack_up(parts)
-    if outputs.base == 0 and outputs.limbs.shape[2] == 1:
-        return outputs.limbs[:, 0, 0].view(np.int64)
-    unit = Fraction(2) ** (64 * outputs.base)
-    rows = (row.tobytes() for row in outputs.limbs[:, 0])
+
+def _outputs(numbers: Numbers) -> list[Fraction] | NDArray[np.int64]:
+    """The only lane of each row: integers of 64 bits if all are, else fractions."""
+    if numbers.base == 0 and numbers.limbs.shape[2] == 1:
+        return numbers.limbs[:, 0, 0].view(np.int64)
+    unit = Fraction(2) ** (64 * numbers.base)
+    rows = (row.tobytes() for row in numbers.limbs[:, 0])
     return [int.from_bytes(row, "little", signed=True) * unit for row in rows]
 
 
@@ -168,22 +201,29 @@ class _Runner:
     def __init__(self, stack: Stack):
         self.stack = stack
         self.programs: dict[tuple[int, bool], Program] = {}
+        self.memory: dict[tuple[int, bool, int], list[tuple[Limbs, NDArray[np.int64]]]] = {}
         self.first = 0
+        self.exponent: int | None = None  # the lowest one so far: its programs serve all others
         self.lock = Lock()
 
     def run(self, rows: Limbs, exponent: int) -> Numbers:
+        if self.exponent is not None and self.exponent < exponent:
+            rows, exponent = _shifted(rows, exponent - self.exponent), self.exponent
+        self.exponent = exponent
         for place in range(self.first, len(ATTEMPTS)):
             frame, guess = ATTEMPTS[place]
-            key = exponent, guess
             with self.lock:
-                if key not in self.programs:
-                    self.programs[key] = translate(self.stack, exponent, guess)
-            program = self.programs[key]
+                if (exponent, guess) not in self.programs:
+                    self.programs[exponent, guess] = translate(self.stack, exponent, guess)
+                unused = self.memory.setdefault((exponent, guess, frame), [])
+                program = self.programs[exponent, guess]
+                numbers, integers = unused.pop() if unused else program.memory(frame)
             result = np.empty((len(rows), program.outputs, frame), dtype=np.uint64)
-            numbers, integers = program.memory(frame)
-            if kernels.run(numbers, integers, rows, program.base, result):
+            fits = kernels.run(numbers, integers, rows, program.base, result)
+            low, high = int(integers[LOWEST]), int(integers[HIGHEST])
+            unused.append((numbers, integers))
+            if fits:
                 self.first = max(self.first, place)
-                low, high = int(integers[LOWEST]), int(integers[HIGHEST])
                 if high == 0:  # all outputs are 0
                     low, high = program.whole, program.whole + 1
                 limbs = np.ascontiguousarray(result[:, :, low:high])
@@ -206,6 +246,19 @@ def _stack_up(parts: Sequence[Numbers]) -> Numbers:
         out[row : row + rows, :, place + size :] = sign
         row += rows
     return Numbers(out, base)
+
+
+def _shifted(rows: Limbs, bits: int) -> Limbs:
+    """Two's complement numbers times 2**bits, for bits > 0."""
+    words, bits = divmod(bits, 64)
+    longer = np.zeros((*rows.shape[:2], rows.shape[2] + words + 1), np.uint64)
+    longer[:, :, words:-1] = rows << np.uint64(bits)
+    signed = rows.view(np.int64) >> np.int64(64 - bits if bits else 63)
+    above = signed.view(np.uint64)
+    if bits:
+        longer[:, :, words + 1 : -1] |= rows[:, :, :-1] >> np.uint64(64 - bits)
+    longer[:, :, -1] = above[:, :, -1]
+    return longer
 
 
 def _integers(vectors: NDArray) -> Limbs:
