@@ -624,6 +624,49 @@ def test_a_command_loads_no_construction_that_it_does_not_use(command, most, tmp
     assert not {f"byheart.constructions.{name}" for name in theorems} & {*loaded}
 
 
+def test_the_version_is_answered_before_the_command_line_is_imported():
+    code = "import sys, byheart.cli; byheart.cli.main(['--version']); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, loaded = run.stdout.splitlines()
+    assert version == f"byheart {byheart.__version__}"
+    assert not {name.split(".")[0] for name in loaded.split()} & {"typer", "rich", "numpy"}
+
+
+SMALL_MODELS = """
+import random, sys
+import byheart
+from byheart.constructions import retrieval
+from byheart.models.kinds import kind_of
+
+def weights():
+    draw, models = random.Random(3), []
+    for rows, labels, options in (
+        (3, 2, {}), (7, 2, {"reject_unknown": 9}),
+        (12, 4, {"editable": True}), (3, 2, {"form": "small"}),
+    ):
+        contexts = draw.sample([[a, b] for a in "abcdef" for b in "ghijk"], rows)
+        label = lambda: str(draw.randrange(labels))
+        every = "form" in options
+        data = [(x, [label() for _ in x] if every else label()) for x in contexts]
+        method = "seq2seq" if every else "hash-fold-retrieve"
+        model = byheart.compile(data, method, on_conflict="majority", **options)
+        models.append(b"".join(kind_of(model).store.weights(model)))
+    return models
+
+plain = weights()
+print(*(name for name in ("numba", "scipy") if name in sys.modules))
+retrieval.FEW = 0
+print(plain == weights(), "numba" in sys.modules)
+"""
+
+
+def test_a_small_model_is_the_same_with_and_without_compiled_kernels():
+    """And numba and scipy, which are slow to import, are not loaded for it."""
+    run = [sys.executable, "-c", SMALL_MODELS]
+    done = subprocess.run(run, capture_output=True, text=True)
+    assert (done.stderr, done.stdout) == ("", "\nTrue True\n")
+
+
 @cache
 def checked_only(path):
     """Lines that only a type checker reads."""

@@ -29,7 +29,7 @@ from .summary import Summary, summarise
 SAMPLE = 100  # sequences verified where all of them would take too long
 
 
-@single()
+@single(scipy=False)  # which constructions that use it load within a limit of their own
 def compile(
     data: Any,
     method: str | Construction | None = None,

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from .. import __version__
 from ..errors import ByheartError, DisagreementError, flags
 from ..machine.words import printable
 
@@ -65,6 +66,9 @@ def _interrupts() -> Iterator[list[int]]:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """The exit code of a command; an error is one sentence on standard error."""
+    if (sys.argv[1:] if arguments is None else [*arguments]) == ["--version"]:
+        print(f"byheart {__version__}")  # typer would take longer to import than all of this
+        return HOLDS
     import typer
 
     from .app import app

@@ -1,5 +1,6 @@
 """The commands. Each is a file of this folder, which is imported when its command is called."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -18,6 +19,7 @@ NAMES = (
 ).split()
 HELP = re.compile(r'^def command\(.*?"""(.*?)(?:\n\n|""")', re.DOTALL | re.MULTILINE)
 ALONE = {"--checker": ("independent", "verified")}  # they may stand without a value: the first one
+SHORT = "stats recall locate methods bounds statements".split()
 RENAMED = {"--places": "--context-length", "--strangers": "--non-members"}  # accepted, not shown
 
 
@@ -70,6 +72,8 @@ def load(name: str, arguments: Sequence[str] = ()) -> Any:
 
     Where the arguments decide which options there are, `command_for` makes the function.
     """
+    if name in SHORT:  # threads for linear algebra take longer to start than the whole command
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module = import_module(f".{name}", __package__)
     made = module.command_for(arguments) if hasattr(module, "command_for") else module.command
     single = typer.Typer(add_completion=False)

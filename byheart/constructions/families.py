@@ -20,6 +20,7 @@ from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets, targets
 from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
+from ..machine.threads import single
 from ..machine.watch import Watch
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
 from .base import Built, Construction, Predicted, option
@@ -79,7 +80,8 @@ class Interpolation(Construction):
     gap: float | None = gap("1e-9")
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
-        return self.interpolate(targets(dataset, contexts), watch)
+        with single():
+            return self.interpolate(targets(dataset, contexts), watch)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
         shape = self.shape(targets(dataset, contexts))

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..data.targets import Floats
 from ..errors import AssumptionError
+from ..machine.threads import single
 
 BLOCK = 1 << 22  # scores computed at once
 NEAREST = 12  # competitors that are added to a fit in each round
@@ -106,6 +107,7 @@ def _nearest(keys: Floats, streams: Floats, at: np.ndarray) -> np.ndarray:
     return np.concatenate([np.argpartition(-x, near - 1, axis=1)[:, :near] for x in blocks])
 
 
+@single()
 def _fitted(own: Floats, streams: Floats, worst: np.ndarray, gap: float) -> Floats:
     """The keys nearest to the own streams that score lower by `gap` |u|^2 at these competitors.
 

@@ -11,16 +11,20 @@ _inside = 0
 
 
 @contextmanager
-def single() -> Iterator[None]:
+def single(scipy: bool = True) -> Iterator[None]:
     """A context in which products and solves use one thread.
 
     Several threads add up in another order, so an optimisation may end elsewhere and a search may
     find another size. Small products are also faster with one, by far if the machine is busy.
     The limit is the process's: it is lifted when the last thread of Python has left.
+
+    scipy  whether the block uses it, which is slow to import: only what is loaded can be limited
     """
-    import numpy  # noqa: F401  only libraries that are loaded can be limited
-    import scipy.linalg  # noqa: F401
+    import numpy  # noqa: F401
     from threadpoolctl import threadpool_limits
+
+    if scipy:
+        from scipy import linalg  # noqa: F401
 
     global _inside
     with _lock:

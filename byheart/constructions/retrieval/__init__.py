@@ -27,9 +27,12 @@ from dataclasses import dataclass
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
+from ...machine.kernels import interpreted
 from ...machine.watch import Watch
 from ..base import Built
 from .network import Settings
+
+FEW = 12  # contexts: up to here, loading kernels takes longer than running them as Python functions
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,10 @@ class Retrieval(Settings):
                 "`effort='high'` searches for a network that suits the labels, but with "
                 "`editable=True` they decide nothing but stored numbers; leave one of the two out."
             )
-        # numba is slow to import
         if self.editable:
             from .editable import build
         else:
             from .build import build
 
-        return build(dataset, contexts, self, watch)
+        with interpreted(len(contexts) <= FEW):
+            return build(dataset, contexts, self, watch)

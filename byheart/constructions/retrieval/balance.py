@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
-from numba import uint32
+from numpy import uint32
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit

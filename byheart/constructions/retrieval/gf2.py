@@ -19,7 +19,7 @@ which need not be that of the unknowns: `order` says which unknown a column is.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit

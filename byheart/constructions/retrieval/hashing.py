@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit
@@ -216,7 +216,7 @@ def store(
         readers = _readers(terms.starts, terms.units, len(values))
         while guard > -1:
             shorter, low_high = values.copy(), _bounds(plan, draw.cell, shift, guard - 1)
-            if not _shorten(*readers, sums.copy(), shorter, *low_high, passes):
+            if not _shorten.compiled(*readers, sums.copy(), shorter, *low_high, passes):
                 break
             guard, values = guard - 1, shorter
             sums = terms.sums(values)

@@ -10,7 +10,7 @@ equations to luck, and the solver tries about 2**run right-hand sides there.
 from typing import NamedTuple
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit
@@ -106,7 +106,7 @@ def survey(
     numbers = np.zeros(0, np.int64) if labels is None else labels.astype(np.int64)
     state = np.array([seed], np.uint64)
     chain = plan.token_folds, plan.gates, ints(plan.limits[::-1])
-    _survey(contexts, chain, lengths, window, numbers, luck, draws, orders, state, best)
+    _survey.compiled(contexts, chain, lengths, window, numbers, luck, draws, orders, state, best)
     order = np.argsort(best.scores, kind="stable")
     found = [i for i in order if best.scores[i] < np.inf]
     return [_again(contexts, plan, best.rows[i], best.states[i]) for i in found]

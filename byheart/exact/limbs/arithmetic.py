@@ -6,7 +6,7 @@ and the lowest one from 0, so 0 is (0, 0, 0). The package's docstring draws the 
 """
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 
 from ...machine.kernels import njit
 

@@ -6,7 +6,7 @@ are its kind and how many operations behind it it stands for; its lists are in t
 """
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 
 from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
 from .arithmetic import (

@@ -1,6 +1,6 @@
 """The interpreter of a Program (program.py): operation by operation, one input row at a time."""
 
-from numba import uint64
+from numpy import uint64
 
 from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
 from .arithmetic import ONE, ONES, STATE, ZERO, add_const, add_multiple, clear, finish, inlined
