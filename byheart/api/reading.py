@@ -17,7 +17,6 @@ from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.opening import open as open_folder
 from ..models.source import load_for, stored, unaccepted
-from ..stock.sources import holds_text, split_by
 
 
 def model_of(model: Model | str | Path, verb: str) -> Model:
@@ -42,6 +41,8 @@ def data_for_method(
     if named is None or tokenizer is None:
         return data if isinstance(data, Dataset) else load(data, **given)
     if isinstance(data, Dataset):
+        from ..stock.sources import holds_text, split_by  # most commands do not split anything
+
         if data.tokenizer is not None:
             return data
         if holds_text(dataset_of(data)):
@@ -97,8 +98,11 @@ def data_for_model(model: Model, data: Any, loading: Mapping[str, Any] | None = 
     for name in loading or ():
         raise ByheartError(f"the dataset is loaded already, so `{name}=...` does not apply.")
     tokenizer, content = stored(model).get("tokenizer"), model.record.tokenizer
-    if content and tokenizer and data.tokenizer is None and holds_text(data):
-        return split_by(data, str(tokenizer), content)
+    if content and tokenizer and data.tokenizer is None:
+        from ..stock.sources import holds_text, split_by
+
+        if holds_text(data):
+            return split_by(data, str(tokenizer), content)
     return data
 
 
