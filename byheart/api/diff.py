@@ -1,8 +1,8 @@
-"""diff: what differs between two models of one shape."""
+"""diff: what differs between two models of one shape, or between any two checkpoints."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..claims.location import Difference, OtherAnswer
 from ..claims.result import picked
@@ -12,6 +12,9 @@ from ..machine.words import brief
 from ..models.kinds import difference, kind_of
 from ..models.model import Model
 from .reading import model_of, whole_data
+
+if TYPE_CHECKING:
+    from ..auditing.comparing import CheckpointDiff
 
 BLOCK = 4096  # sequences asked at once
 
@@ -39,18 +42,21 @@ def diff(
     *,
     watch: Watch = SILENT,
     **loading: Any,
-) -> Diff:
-    """The parameters and bits that differ between two models of one shape.
+) -> "Diff | CheckpointDiff":
+    """The parameters and bits that differ between two models of one shape, or two checkpoints.
 
     Args:
-        model: A model, or the path of its folder.
-        other: Another one, whose network has layers of the same kinds and sizes.
-        data: Sequences to ask both: the answers that differ are listed.
+        model: A model, or the path of its folder; or a Hugging Face folder.
+        other: Another one, whose network has layers of the same kinds and sizes; or a Hugging Face
+            folder of any shape, or that of a LoRA adapter for the first.
+        data: Sequences to ask both: the answers that differ are listed; of checkpoints, what an
+            audit reads, and also ranks and losses that differ.
         watch: Where progress is reported.
         **loading: How to read a file of data: the options of `load`.
 
     Returns:
-        The parameters that differ, counted stage by stage with their bits, and the answers.
+        The parameters that differ, counted stage by stage with their bits, and the answers. Of
+        checkpoints the tensors, each with the size and rank of its change.
 
     Example:
         >>> import byheart
@@ -62,6 +68,8 @@ def diff(
         ['y']
     """
     watch.stage("opening")
+    if any(map(_foreign, (model, other))):
+        return _checkpoints(model, other, data, loading, watch)
     before, after = (str(x) if isinstance(x, str | Path) else None for x in (model, other))
     one, two = model_of(model, "diff"), model_of(other, "diff")
     dataset = None
@@ -88,6 +96,33 @@ def diff(
         both = zip(rows, one.answers(rows), two.answers(rows), strict=True)
         answers += [OtherAnswer(row, a.label, b.label) for row, a, b in both if a.label != b.label]
     return replace(found, answers=tuple(answers), asked=len(dataset))
+
+
+def _foreign(model: Model | str | Path) -> bool:
+    """Whether this is the folder of a checkpoint that byheart did not compile, or an adapter."""
+    if isinstance(model, Model) or not Path(model).is_dir():
+        return False
+    names = {path.name for path in Path(model).iterdir()}
+    return bool(names & {"config.json", "adapter_config.json"}) and "certificate.json" not in names
+
+
+def _checkpoints(
+    model: Any, other: Any, data: Any, loading: dict[str, Any], watch: Watch
+) -> "CheckpointDiff":
+    """Of two Hugging Face folders; one that byheart compiled is one, too, if it is stock."""
+    from ..auditing import checkpoint
+    from ..auditing.adapters import refuse_bare
+    from ..auditing.comparing import compared
+
+    for one in (model, other):
+        if isinstance(one, Model) or not checkpoint.readable(Path(one)):
+            name = "the model" if isinstance(one, Model) else one
+            raise ByheartError(
+                f"{name} is a byheart model, and the other one is a checkpoint; compare two of a "
+                "kind."
+            )
+    refuse_bare(Path(model), "diff BASE {adapter}")
+    return compared(Path(model), Path(other), data, loading, watch)
 
 
 def stated(model: Model) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,14 +50,14 @@ def is_adapter(folder: Path) -> bool:
     return os.path.lexists(folder / CONFIG) and not os.path.lexists(folder / closed.CONFIG)
 
 
-def refuse_bare(folder: Path, verb: str, more: str) -> None:
+def refuse_bare(folder: Path, command: str) -> None:
     """ByheartError with the command for a folder that is only an adapter."""
     if is_adapter(folder):
         base = closed.json_object(folder / CONFIG).get("base_model_name_or_path")
         says = f" (it says that of {shown(base)})" if isinstance(base, str) and base else ""
         raise ByheartError(
-            f"{folder} is an adapter, not a whole model; give its base{says} as the model, and the "
-            f"adapter as an option: byheart {verb} BASE {more}--adapter {folder}."
+            f"{folder} is an adapter, not a whole model; name its base{says} first: "
+            f"byheart {command.format(adapter=shlex.quote(str(folder)))}."
         )
 
 

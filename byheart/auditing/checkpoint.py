@@ -21,7 +21,7 @@ from ..errors import ByheartError
 from ..machine.memory import require
 from ..models.opening import open as open_model
 from . import closed
-from .adapters import AuditedAdapter, added, refuse_bare
+from .adapters import AuditedAdapter, added, is_adapter, refuse_bare
 from .closed import CONFIG, WeightsFile
 
 CERTIFICATE = "certificate.json"
@@ -178,6 +178,11 @@ def is_checkpoint(folder: Path) -> bool:
     return _config(folder).get("format") != "byheart-model"
 
 
+def readable(folder: Path) -> bool:
+    """Whether a folder holds a checkpoint, or an adapter for one."""
+    return is_adapter(folder) or is_checkpoint(folder)
+
+
 def opened(name: str | Path, device: str = "cpu", adapter: str | Path | None = None) -> Checkpoint:
     """The model of a folder; ByheartError says what is missing or cannot be trusted.
 
@@ -272,7 +277,7 @@ def _config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         word = "is not a directory" if folder.exists() else "does not exist"
         raise ByheartError(f"{folder} {word}; give the folder of a model on this disk.")
-    refuse_bare(folder, "audit", "DATA ")
+    refuse_bare(folder, "audit BASE DATA --adapter {adapter}")
     if not path.is_file():
         raise ByheartError(
             f"{folder} has no {CONFIG}; give a Hugging Face folder or a byheart model folder."

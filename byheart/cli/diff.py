@@ -1,4 +1,4 @@
-"""diff: what differs between two model folders."""
+"""diff: what differs between two model folders, or two checkpoints."""
 
 from typing import Any
 
@@ -11,11 +11,16 @@ from .output import answer
 
 @taking(
     options.DIRECTORY,
-    argument("other", "Another model folder.", metavar="NEW"),
+    argument("other", "Another model folder, or an adapter.", metavar="NEW"),
     options.FOLDER_READING,
     argument("data", "A file whose inputs both are asked.", default=None),
     *options.PICTURE,
 )
 def command(**how: Any) -> None:
-    """Compare two model folders of one shape: parameters, bits and, with DATA, answers."""
+    """Compare two models: parameters, bits and, with DATA, answers.
+
+    Two byheart folders of one shape are compared stage by stage. Of any two Hugging Face folders,
+    or of one and a LoRA adapter for it: the tensors that differ, by how much and with which rank,
+    config and tokenizer, and with DATA the items whose answer, rank or loss differ.
+    """
     answer(diff, view, draw, **how)

@@ -5,14 +5,18 @@ from rich.text import Text
 
 from .. import pictures
 from ..api.diff import Diff
+from ..auditing.comparing import CheckpointDiff
 from ..machine.tables import number, plural
 from ..pictures import Figure
+from . import comparing
 from .terminal import columns, drawn, listed, right
 
 MAX_ANSWERS = 10  # that are listed
 
 
-def view(result: Diff) -> Group:
+def view(result: Diff | CheckpointDiff) -> Group:
+    if isinstance(result, CheckpointDiff):
+        return comparing.view(result)
     table = columns("stage", *right("parameters", "differ", "bits"))
     for stage in result.stages:
         numbers = map(number, (stage.parameters, stage.changed, stage.bits))
@@ -32,8 +36,10 @@ def view(result: Diff) -> Group:
     return Group(*parts, *drawn(result.picture))
 
 
-def draw(result: Diff) -> Figure:
+def draw(result: Diff | CheckpointDiff) -> Figure:
     """Each stage as a bar: the share of its parameters that differ."""
+    if isinstance(result, CheckpointDiff):
+        return comparing.draw(result)
     stages = result.stages
     figure, axes = pictures.canvas(8, 1.6 + 0.34 * len(stages))
     places = range(len(stages))
