@@ -1,11 +1,13 @@
 """bounds: how small a model can be, how much it can hold, and whether a dataset fits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..architectures import ARCHITECTURES
+from ..architectures import architecture as described
+from ..architectures.adapter import AdapterSize, adapter_size
 from ..architectures.bounding import FITS, Verdict, architecture_facts, verdict
 from ..claims.result import picked
 from ..data.dataset import Dataset
@@ -39,6 +41,7 @@ class Bounds(Tabular):
     tables        Table 1 of kajitsuka2025 and of madden2024; empty unless they were asked for
     network       our own network for the dataset; None unless it was asked for
     models        the sizes of models that were verified on the dataset
+    adapter       the size of a LoRA adapter; None unless it was asked for
     """
 
     dataset: DataFacts | None
@@ -50,6 +53,7 @@ class Bounds(Tabular):
     network: Row | None = None
     models: tuple[Row, ...] = ()
     picture: str | None = None
+    adapter: AdapterSize | None = None
 
     @property
     def definitions(self) -> dict[str, str]:
@@ -69,7 +73,7 @@ class Bounds(Tabular):
         if answer["effective"] is not None:
             model = {"model": self.measured}
             answer["effective"] = {**model, **answer["effective"], "evidence": "observed"}
-        return answer
+        return answer if self.adapter is None else answer | picked(self, "adapter")
 
     def table(self) -> Content:
         subjects, data, model = [], self.dataset, self.architecture
@@ -95,6 +99,10 @@ def bounds(
     *,
     parameters: int | None = None,
     bits: int | None = None,
+    lora: int | str | None = None,
+    targets: Sequence[str] | str | None = None,
+    facts: int | None = None,
+    bits_per_fact: float | None = None,
     table: bool = False,
     effective: bool = False,
     models: Mapping[str, Model] | Iterable[str | Path] = (),
@@ -112,6 +120,10 @@ def bounds(
             decoder of these sizes.
         parameters: Parameters of the architecture, if they are counted already.
         bits: Bits per parameter [32].
+        lora: The rank of a LoRA adapter for the architecture: its parameters, and what they hold.
+        targets: The linear maps that it changes, as ["q_proj", "v_proj"]; by default all.
+        facts: How many facts it is to hold, of `bits_per_fact` each.
+        bits_per_fact: Bits of one of these.
         table: Also fill in Table 1 of kajitsuka2025 and of madden2024.
         effective: Also measure how many parameters of a small decoder count.
         models: Folders of models, or models by name: what they take for this dataset.
@@ -136,6 +148,18 @@ def bounds(
     given = {name: size for name, size in sizes.items() if size is not None}
     if data is None and architecture is None and parameters is None and not given and not table:
         raise ByheartError("give a dataset, an architecture or its sizes, or `table=True`.")
+    if lora is None and (targets or facts or bits_per_fact):
+        raise ByheartError("`targets=...` and `facts=...` are of an adapter; give `lora=...`.")
+    if lora is not None:
+        if architecture is None or data is not None:
+            raise ByheartError(
+                "`lora=...` is about an architecture alone; give `architecture=...`, and the data "
+                "as `facts=...` and `bits_per_fact=...`."
+            )
+        shape = described(architecture, given)
+        size = adapter_size(shape, lora, targets, bits, facts, bits_per_fact)
+        whole = architecture_facts(architecture, given, None, parameters, bits)
+        return Bounds(None, whole, (), adapter=size)
     others = opened(models)
     if data is None and others:
         raise ByheartError("`models=...` needs a dataset: the models are verified on it.")
@@ -147,20 +171,20 @@ def bounds(
             data, options, options.get("format")
         ):
             del options["length"]
-    facts, rows = None, []
+    about, rows = None, []
     if data is not None:
         read_already = isinstance(data, Dataset | Documents)
         name = Path(data).name if isinstance(data, str | Path) else None
         watch.stage("loading")
         counted = data if read_already else read(data, **options)
         watch.stage("counting")
-        facts = data_facts(counted, name, positions)
+        about = data_facts(counted, name, positions)
         if others:
             watch.stage("verifying")
             dataset = data if read_already else load(data, **options)
             rows = [model_row(title, x, dataset, "refuse") for title, x in others.items()]
-    model = architecture_facts(architecture, given, facts, parameters, bits)
-    question = Question(facts, model, bits)
+    model = architecture_facts(architecture, given, about, parameters, bits)
+    question = Question(about, model, bits)
     theorems = tuple(answers(question))
     rank = None
     if effective:
@@ -171,15 +195,15 @@ def bounds(
         watch.stage("measuring")
         rank = effective_rank(decoder_shape(model))
     own = None
-    if network and facts is not None and (facts.sequences or 0) <= MAX_SEQUENCES:
+    if network and about is not None and (about.sequences or 0) <= MAX_SEQUENCES:
         watch.stage("building")
         written_out = data if isinstance(data, Dataset) else load(data, **options)
         own = own_row(written_out, watch, positions)
     return Bounds(
-        dataset=facts,
+        dataset=about,
         architecture=model,
         rows=theorems,
-        verdict=None if facts is None or model is None else verdict(facts, model, theorems),
+        verdict=None if about is None or model is None else verdict(about, model, theorems),
         effective=rank,
         tables=tuple(fill(x, question) for x in TABLES) if table else (),
         network=own,

@@ -11,6 +11,7 @@ from rich.text import Text
 from .. import pictures
 from ..api.bounds import Bounds
 from ..api.rows import Row as SizeRow
+from ..architectures.adapter import AdapterSize
 from ..architectures.bounding import FITS, Verdict
 from ..machine.tables import number, plural
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, Figure
@@ -37,6 +38,8 @@ def view(result: Bounds, all: bool = False) -> Group:
     if result.tables:
         shown = [part for table in result.tables for part in _table(table)]
         return Group(*shown, *drawn(result.picture))
+    if result.adapter is not None:
+        return _adapter(result.adapter)
     applying = [row for row in result.rows if row.applies]
     left = [row for row in result.rows if not row.applies]
     rest = [row for row in applying if row.kind in REST[1]]
@@ -81,6 +84,21 @@ def view(result: Bounds, all: bool = False) -> Group:
         more = f"--all shows {plural(sum(omitted.values()), 'more row')}: {each}"
         parts += [Text(), Text(more, style="dim")]
     return Group(*parts, *drawn(result.picture))
+
+
+def _adapter(size: AdapterSize) -> Group:
+    """The parameters of an adapter, what they could hold, and whether that is enough."""
+    maps = f"rank {number(size.rank)} on {', '.join(size.targets)} of {size.architecture}"
+    about = f"{plural(size.parameters, 'parameter')}, {size.share:.2%} of the model's own"
+    table = columns("could hold", *right("bits", "facts", "needed"), "source", "")
+    for row in size.held:
+        share = None if not size.needed or not row.bits else f"{size.needed / row.bits:.1%}"
+        words = {"read": "", "proved": "by counting", "secondary": "not read itself"}[row.read]
+        sign = {"theorem": "at most", "rule_of_thumb": "about", "law": "law"}[row.kind]
+        cells = (number(rounded(row.bits)), number(row.facts), number(share))
+        table.add_row(sign, *cells, Text(row.source), Text(f"{words}: {row.remark}", style="dim"))
+    needed = [] if size.needed is None else [Text(f"needed: {number(rounded(size.needed))} bits")]
+    return Group(Text(f"{maps}: {about}", style="bold"), *needed, Text(), table)
 
 
 def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
