@@ -25,7 +25,7 @@ GATED = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_p
 LARGEST = 1 << 20  # rank
 LAW = (
     "loss falls with the rank r and the length l of what is stored as C r^a l^-b + c; it is fitted "
-    "per model and task, C, a, b and c, so it has no number here"
+    "to each model and task, so it has no number here"
 )
 
 
