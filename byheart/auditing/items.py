@@ -151,9 +151,9 @@ def items_of(
         read = _worded(checkpoint, rows, length)
     elif rows is not None or kind in TEXTS:
         rule = str(options.get("documents", "auto"))
-        if "files" in options and not Path(data).is_dir():
-            raise ByheartError(f"{data}: `files=...` is for a folder of texts; leave it out.")
-        texts = documents(data, rule, options.get("files")) if rows is None else rows
+        if "include" in options and not Path(data).is_dir():
+            raise ByheartError(f"{data}: `include=...` is for a folder of texts; leave it out.")
+        texts = documents(data, rule, options) if rows is None else rows
         read = _texts(checkpoint, [("", x) for x in texts], False, length)
     elif isinstance(data, Dataset):
         read = _rows(checkpoint, data, None)
@@ -251,15 +251,16 @@ def checked(checkpoint: Checkpoint, items: Items, name: str) -> None:
         )
 
 
-def documents(path: str | Path, rule: str, files: str | None = None) -> list[str]:
+def documents(path: str | Path, rule: str, options: Mapping[str, Any]) -> list[str]:
     """The documents of a text file, of standard input, or of a folder of text files."""
     if Path(path).is_dir():
-        contents = [unix(x.text) for x in folder_texts(Path(path), files)]
+        stored, _ = folder_texts(Path(path), options.get("include", ()), options.get("encoding"))
+        contents = [unix(x.text) for x in stored]
         rule = "whole" if rule == "auto" else rule
     else:
         if str(path) != "-" and not Path(path).is_file():
             raise ByheartError(f"{path} does not exist; check the path.")
-        with opened(Path(path), ".txt") as raw:
+        with opened(Path(path), ".txt", options.get("encoding")) as raw:
             contents = [read_text(raw)]
         rule = document_rule(contents[0]) if rule == "auto" else rule
     texts = [document for content in contents for document in split(content, rule)]

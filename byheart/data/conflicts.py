@@ -88,7 +88,7 @@ def lines_of(path: Path, dataset: Dataset) -> list[int]:
     if kind not in PLACES or str(path) == STANDARD_INPUT:  # which is read once
         return []
     try:
-        with opened(path, kind) as raw:
+        with opened(path, kind, dataset.loading.get("encoding")) as raw:  # type: ignore[arg-type]
             found = PLACES[kind](raw, dataset.loading)
     except (OSError, ByheartError):
         return []

@@ -85,7 +85,7 @@ class Dataset:
     @property
     def cut(self) -> bool:
         """Whether it is only a part of its file; a row that became names is in the options."""
-        return bool(self.left_out.keys() - {"header"})
+        return bool(self.left_out.keys() - {"header", "files"})
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence]) -> "Dataset":

@@ -4,9 +4,9 @@ A new format is a file in readers/ and a line of READERS. Every reader gets the 
 they are after decompression, so that it need not know how they are stored.
 """
 
-import codecs
 import io
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..machine.memory import bounded
 from .dataset import Dataset
 from .documents import Documents
 from .readers import arrow, corpus, jsonl, npz, objects, table
-from .readers.raw import COMPRESSED, STANDARD_INPUT, Raw, ending, opened
+from .readers.raw import COMPRESSED, STANDARD_INPUT, Raw, ending, holds_text, opened
 from .readers.text import UNITS
 
 OBJECTS, TEXT_FOLDER, DATASETS = "objects", "a folder of text files", "a folder of datasets"
@@ -42,6 +42,7 @@ TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
 SPLIT, LONG = (*TEXTS, *TABLES), (*CORPORA, *TABLES)  # what is split into tokens, and cut
 NAMED = (*TABLES, ".npz")  # what has columns or arrays
 TEMPLATE = ("template", "answer")
+OF_BYTES = ("format", "encoding")  # options of which readers know nothing
 # How tables were read before there were options to say it.
 BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
 
@@ -68,7 +69,8 @@ length     Truncate documents or rows to N tokens.
 window     Contexts are the last N tokens; auto: the fewest without conflicts.
 dtype      .bin: the type of a token id.
 separator  .bin: the id that ends a document.
-files      Folders of texts: the names of those that are read, as '*.md' (default: '*.txt').
+include    Folders: the names of files that are read, as '*.md'; may be repeated (default: all).
+encoding   Text: its encoding, as cp1252 (default: UTF-8, or what a byte order mark says).
 """.splitlines()
 )
 
@@ -141,7 +143,8 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("window", tuple(CORPORA), choices=("auto",), least=1, metavar="N"),
     LoadingOption("dtype", (".bin",), default="uint16", choices=("uint16", "uint32")),
     LoadingOption("separator", (".bin",), int, least=0, metavar="ID", selects=True),
-    LoadingOption("files", (TEXT_FOLDER,), metavar="PATTERN", selects=True),
+    LoadingOption("include", (TEXT_FOLDER,), list[str], default=(), metavar="GLOB", selects=True),
+    LoadingOption("encoding", (*TEXTS, ".csv", ".tsv"), metavar="NAME", selects=True),
 )
 OPTIONS: dict[str, tuple[str, ...]] = {
     kind: tuple(option.name for option in LOADING if kind in option.files) for kind in READERS
@@ -173,7 +176,8 @@ def load(
     window: int | str | None = None,
     dtype: str = "uint16",
     separator: int | None = None,
-    files: str | None = None,
+    include: Sequence[str] | str = (),
+    encoding: str | None = None,
 ) -> Dataset:
     """The dataset of a file or of Python objects. `load(data, **dataset.loading)` gives it again.
 
@@ -215,8 +219,10 @@ def load(
         window: Contexts are at most this many tokens; "auto": the fewest without conflicts.
         dtype: The type of a token id in a .bin file: "uint16" or "uint32".
         separator: The token id that ends a document of a .bin file.
-        files: Which files of a folder of texts are read, as "*.md"; by default "*.txt". The case
-            of letters, and the ending of a compression, do not matter.
+        include: Which files of a folder of texts are read, as "*.md"; by default all. The case of
+            letters, and the ending of a compression, do not matter. Hidden files, links that leave
+            the folder and files with NUL bytes are never read; what is not read is `unused`.
+        encoding: Of a text or table that is not in UTF-8, as "cp1252".
 
     Returns:
         The sequences with their labels; of a text, every prefix with its next token.
@@ -275,7 +281,8 @@ def kind_of(data: object, format: str | None = None) -> str:
     path = Path(data)
     if os.path.isdir(path):
         return DATASETS if arrow.is_folder(path) else TEXT_FOLDER
-    return ending(path)
+    kind = ending(path)
+    return ".txt" if kind not in READERS and _is_text(path) else kind
 
 
 def is_corpus(data: object, format: str | None = None) -> bool:
@@ -290,7 +297,7 @@ def unlike(data: object, loading: Mapping[str, object]) -> Iterator[tuple[str, s
     if kind != by_name in READERS:
         yield "format", by_name[1:]
     if delimiter is not None and kind in (".csv", ".tsv"):
-        with opened(Path(str(data)), kind) as raw:
+        with opened(Path(str(data)), kind, loading.get("encoding")) as raw:  # type: ignore[arg-type]
             found = table.detected(raw, loading)
         if found != delimiter:
             yield "delimiter", found
@@ -306,7 +313,8 @@ def extent(data: object, loading: Mapping[str, object]) -> dict[str, dict[str, i
         return {}
     path, chosen, others = Path(str(data)), [""], list[str]()
     if kind == TEXT_FOLDER:
-        chosen, others = corpus.folder_files(path, loading.get("files"))  # type: ignore[arg-type]
+        which: Any = (loading.get("include") or (), loading.get("encoding"))
+        chosen, others = corpus.folder_files(path, *which)
     size, more = (
         sum((os.stat if os.path.isfile(x) else os.lstat)(x).st_size for x in map(path.joinpath, y))
         for y in (chosen, others)
@@ -405,8 +413,6 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
                 "standard input: `format=...` must say what it holds, as `format='csv'`."
             )
         says = f"the name must end in one of {endings}, or `format=...` must say what it holds"
-        if kind not in READERS and _is_text(Path(name)):
-            says += "; it is text, which `format='txt'` reads"
         raise ByheartError(f"{name}: {says}.")
     for option in LOADING:
         if kind not in option.files and given[option.name] != option.default:
@@ -422,33 +428,34 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
     }
     if options["tokenizer"] is not None and options["unit"] != "word":
         raise ByheartError("`tokenizer=...` and `unit=...` exclude each other; give one of them.")
-    read, own = readers[kind], {x: options[x] for x in OPTIONS[kind] if x != "format"}
+    read, own = readers[kind], {x: options[x] for x in OPTIONS[kind] if x not in OF_BYTES}
+    encoding = options["encoding"]
     try:
         path = Path(name)
         if kind == OBJECTS:
             contents = read(data, **own)
         elif kind in (TEXT_FOLDER, DATASETS):
-            contents = read(Raw(str(path), path, kind, io.BytesIO()), **own)
+            contents = read(Raw(str(path), path, kind, io.BytesIO(), encoding), **own)
         else:
             if str(path) != STANDARD_INPUT and path.is_dir():
                 raise ByheartError(f"{path} is a directory; give a file.")
             if str(path) != STANDARD_INPUT and not path.exists():
                 raise ByheartError(f"{path} does not exist; check the path.")
-            with opened(path, kind) as raw:
+            with opened(path, kind, encoding) as raw:
                 if raw.size() == 0:
                     raise ByheartError(f"{raw.name} is empty; give at least one sequence.")
                 contents = read(raw, **own)
     except OSError as error:
         raise ByheartError(f"{name} cannot be read: {error.strerror or error}.") from error
-    also = {x: options[x] for x in ("format", "records") if options[x] is not None}
+    also = {x: options[x] for x in ("format", "records", "encoding") if options[x] is not None}
     return replace(contents, loading={**contents.loading, **also}) if also else contents
 
 
 def _is_text(path: Path) -> bool:
-    """Whether a file begins as text does."""
+    """Whether a file begins as text does: with a byte order mark, or 4,096 bytes without NUL."""
     try:
-        with open(path, "rb") as file:
-            codecs.getincrementaldecoder("utf-8")().decode(start := file.read(4096))
-    except (OSError, UnicodeDecodeError):
+        if not path.is_file() or path.stat().st_size == 0:
+            return False
+        return holds_text(path, 4096) or path.open("rb").read(2) in (BOM_UTF16_BE, BOM_UTF16_LE)
+    except (OSError, ByheartError):
         return False
-    return bool(start) and b"\0" not in start

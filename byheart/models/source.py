@@ -38,6 +38,8 @@ def stored(model: ModelData) -> dict:
         for name, value in model.record.loading.items()
         if isinstance(value, TYPES.get(name, ())) and not isinstance(value, bool)
     }
+    if isinstance(older := model.record.loading.get("files"), str):
+        options["include"] = [older]
     table = "input" in options and "numeric" not in options  # of version 0.1
     if options.get("unit") == "word" or table:
         options["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
@@ -151,13 +153,15 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
                 f"the model reads the file with {option} {used[option]!r}, and it looks like "
                 f"{seems!r} (`{option}=...`)"
             )
-    more = len(dataset.unused) - LISTED
+    more, was = len(dataset.unused) - LISTED, "was" if len(dataset.unused) == 1 else "were"
     others = ", ".join(map(repr, dataset.unused[:LISTED]))
     others += f" and {more:,} more" if more > 0 else ""
-    if dataset.unused and corpus and "files" not in given:
+    if "encoding" in used and "encoding" not in given:
+        sentences.append(f"the model reads the text as {used['encoding']!r} (`encoding=...`)")
+    if dataset.unused and corpus and "include" not in given:
         sentences.append(
-            f"the model reads the files {used['files']}, and the folder has others: {others} "
-            "(`files=...`)"
+            f"{plural(len(dataset.unused), 'file')} of the folder {was} not read: {others} "
+            "(`include=...`)"
         )
     elif (
         dataset.unused

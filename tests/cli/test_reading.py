@@ -240,7 +240,7 @@ def test_the_first_rows_are_shown_as_they_are_understood(run):
         ("d.csv", "a,b\n1,2\n", ("--empty", "drop"), "--empty must be one of refuse, skip, keep"),
         ("d.csv", "a,b\n1,2\n", ("--window", "2"), "--window does not apply here"),
         ("d.xls", "x\0", (), "or --format must say what it holds."),
-        ("d.py", "x = 1", (), "or --format must say what it holds; it is text, which --format txt"),
+        ("d.py", "x = 1", ("--encoding", "base64"), "must be an encoding, such as cp1252"),
     ],
 )
 def test_bad_input_says_what_to_type(run, name, content, options, says):

@@ -401,7 +401,13 @@ def folder_of_texts(tmp_path):
                 (texts / name).symlink_to("nowhere.txt")
             elif name == "linked":
                 (texts / name).symlink_to(texts / "more", target_is_directory=True)
+            elif name == "leaving.txt":
+                (texts.parent / "outside.txt").write_text("Of somebody else.\n")
+                (texts / name).symlink_to(texts.parent / "outside.txt")
+            elif name == "picture.png":
+                (texts / name).write_bytes(b"Not\0text")
             else:
+                (texts / name).parent.mkdir(exist_ok=True)
                 (texts / name).write_text("Not read.\n")
         return texts
 
@@ -409,7 +415,8 @@ def folder_of_texts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "other", ["notes.md", "dangling.txt", "linked", "more/.hidden", "c.txt.old"]
+    "other",
+    ["picture.png", "dangling.txt", "linked", "leaving.txt", "more/.hidden", ".git/config"],
 )
 def test_files_of_a_folder_that_were_not_read_must_be_accepted(
     folder_of_texts, run, asked, tmp_path, other
@@ -419,17 +426,19 @@ def test_files_of_a_folder_that_were_not_read_must_be_accepted(
     code, answer = asked(folder, texts)
     assert (code, answer["verified"]["evidence"]) == (1, None)
     assert answer["failures"] == [
-        f"the model reads the files *.txt, and the folder has others: {other!r} (--files)"
+        f"1 file of the folder were not read: {other!r} (--include)".replace("were", "was")
     ]
     assert answer["covered"]["files"] == {"read": 2, "of": 3}
     assert answer["covered"]["bytes"]["read"] == 51 < answer["covered"]["bytes"]["of"]
     code, output, _ = run("verify", folder, texts)
     assert "2 of 3 files" in " ".join(output.split())
     words = output.splitlines()[-1].partition("byheart ")[2]
-    assert words == f"verify {folder} {texts} --files '*.txt'"
-    assert run("verify", folder, texts, "--files", "*.txt")[0] == 0
-    assert asked(folder, texts, "--files", "*.txt", "--checker")[0] == 0
-    assert byheart.load(texts).unused == (other,)
+    assert words == f"verify {folder} {texts} --include '*'"
+    assert f"1 file of the folder not read: {other}" in output
+    assert run("verify", folder, texts, "--include", "*")[0] == 0
+    assert asked(folder, texts, "--include", "*", "--checker")[0] == 0
+    data = byheart.load(texts)
+    assert data.unused == (other,) and data.left_out == {"files": 1} and not data.cut
 
 
 def test_a_folder_of_texts_alone_needs_no_accepting(folder_of_texts, run, asked, tmp_path):
@@ -438,27 +447,39 @@ def test_a_folder_of_texts_alone_needs_no_accepting(folder_of_texts, run, asked,
     code, answer = asked(tmp_path / "m", texts)
     whole = {"files": {"read": 2, "of": 2}, "bytes": {"read": 51, "of": 51}}
     assert code == 0 and answer["covered"] == {"predictions": 11, "of": 11, **whole}
-    assert "files" not in answer["reading"]
-    (texts / "late.md").write_text("x")  # what came after the model counts as well
+    assert "include" not in answer["reading"]
+    (texts / "late.md").write_text("x y")  # what came after the model counts as well
     assert asked(tmp_path / "m", texts)[0] == 1
 
 
 def test_other_files_of_a_folder_can_be_read(folder_of_texts):
     texts = folder_of_texts("x.md", "y.MD")
-    data = byheart.load(texts, files="*.md")
-    assert data.loading["files"] == "*.md" and data.unused == ("a.txt", "more/B.TXT")
-    assert byheart.load(texts, files="more/*.txt").unused == ("a.txt", "x.md", "y.MD")
+    assert byheart.load(texts).unused == ()
+    data = byheart.load(texts, include="*.md")
+    assert data.loading["include"] == ["*.md"] and data.unused == ("a.txt", "more/B.TXT")
+    assert byheart.load(texts, include="more/*.txt").unused == ("a.txt", "x.md", "y.MD")
+    assert byheart.load(texts, include=["*.md", "a*"]).unused == ("more/B.TXT",)
     with pytest.raises(byheart.ByheartError, match="without \\*.rst files"):
-        byheart.load(texts, files="*.rst")
-    with pytest.raises(byheart.ByheartError, match="files=... does not apply here"):
-        byheart.load(texts / "a.txt", files="*.txt")
+        byheart.load(texts, include="*.rst")
+    with pytest.raises(byheart.ByheartError, match="include=... does not apply here"):
+        byheart.load(texts / "a.txt", include="*.txt")
+
+
+def test_a_folder_of_an_earlier_version_names_files_by_one_pattern(folder_of_texts, tmp_path):
+    texts = folder_of_texts("x.md")
+    model = byheart.compile(byheart.load(texts, include="*.txt"))
+    loading = {**model.record.loading, "files": "*.txt"}
+    del loading["include"]
+    model = replace(model, record=replace(model.record, loading=loading))
+    assert not byheart.verify(model, texts).holds
+    assert byheart.verify(model, texts, include="*.txt").holds
 
 
 def test_at_most_twenty_files_are_named(folder_of_texts, run, asked, tmp_path):
-    texts = folder_of_texts(*(f"{i:02}.md" for i in range(23)))
+    texts = folder_of_texts(*(f".{i:02}.md" for i in range(23)))
     assert run("compile", texts, "-o", tmp_path / "m")[0] == 0
     (sentence,) = asked(tmp_path / "m", texts)[1]["failures"]
-    assert "'19.md' and 3 more" in sentence and "'20.md'" not in sentence
+    assert "'.19.md' and 3 more" in sentence and "'.20.md'" not in sentence
 
 
 def test_a_file_is_counted_in_bytes(made, asked):

@@ -335,16 +335,17 @@ def test_a_folder_of_texts(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "2.txt").write_text("c d\n\ne")
     (tmp_path / "1.TXT.gz").write_bytes(gzip.compress(b"a b"))
-    (tmp_path / "notes.md").write_text("not read")
+    (tmp_path / ".notes").write_text("not read")
     data = load(tmp_path)
     assert list(data) == [(["a"], " b"), (["c"], " d"), (["c", " d"], "\n\ne")]
-    assert data.loading == {"unit": "spaced", "documents": "whole", "files": "*.txt"}
-    assert data.unused == ("notes.md",)
+    assert data.loading == {"unit": "spaced", "documents": "whole", "include": ["*"]}
+    assert data.unused == (".notes",)
     assert load(tmp_path, **data.loading).sha256() == data.sha256()
     assert len(load(tmp_path, documents="blank")) == 2
     (tmp_path / "b" / "2.txt").write_bytes(b"\xff")
     with pytest.raises(ByheartError, match="2.txt, line 1: not UTF-8"):
         load(tmp_path)
+    assert len(load(tmp_path, include="*.txt", encoding="latin-1")) == 1
 
 
 @pytest.mark.parametrize("more", ["stream", "zeros", "one byte", "text"])

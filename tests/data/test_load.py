@@ -368,9 +368,9 @@ def test_unreadable_files(tmp_path):
     cases = {
         tmp_path / "missing.jsonl": "does not exist",
         tmp_path / ("x" * 300 + ".jsonl"): "cannot be read: File name too long",
-        tmp_path / "pages": "is a directory without .txt files; give a file",
-        written(tmp_path, "data.xls", "x"): "the name must end in one of .jsonl .json .txt .csv",
-        written(tmp_path, "data", "x"): r"format=\.\.\. must say what it holds",
+        tmp_path / "pages": "is a directory without text files; give a file",
+        written(tmp_path, "data.xls", "x\0"): "the name must end in one of .jsonl .json .txt .csv",
+        written(tmp_path, "data", "x\0"): r"format=\.\.\. must say what it holds",
         written(tmp_path, "empty.jsonl", ""): "is empty",
         written(tmp_path, "blank.jsonl", " \n\n"): "holds no sequences",
         written(tmp_path, "latin.jsonl", b'{"input": ["\xe9"], "label": 1}'): "line 1: byte 13 is",

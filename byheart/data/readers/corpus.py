@@ -14,24 +14,27 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError, Message
 from ...machine.memory import require
+from ...machine.tables import plural
 from ..arrays import Ints, number, offsets, take
 from ..dataset import Dataset
 from ..documents import Documents
 from ..layout import LISTED, Layout, file_layout, hashed, no_contexts
 from . import text
-from .raw import COMPRESSED, Raw, opened
+from .raw import COMPRESSED, Raw, ending, holds_text, opened
 from .tokenizers import tokenizer_of
 
+EVERY = "*"
+WIDE = ("utf-16", "utf-32")  # encodings in which NUL bytes are usual
 LARGEST = 1 << 30  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
-FILES = "*.txt"  # of a folder that are read
 BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
 Joined = Callable[[list[str]], str]
 
@@ -72,16 +75,16 @@ def text_documents(
     documents: str,
     length: int | None,
     window: int | str | None,
-    files: str | None = None,
+    include: Sequence[str] = (),
 ) -> Documents:
-    """The documents of a .txt file or of a folder of them, in numbers of its sorted words.
+    """The documents of a file of text or of a folder of them, in numbers of its sorted words.
 
     Each document is followed by the number of words, which is one more than the largest number.
     """
     others: list[str] = []
     if raw.path.is_dir():
         rule = "whole" if documents == "auto" else documents
-        stored, others = folder_texts(raw.path, files), folder_files(raw.path, files)[1]
+        stored, others = folder_texts(raw.path, include, raw.encoding)
     else:
         stored = [text.stored(raw)]
     contents = [text.unix(x.text) for x in stored]
@@ -96,10 +99,16 @@ def text_documents(
     ids, words, empty, beyond = numbers_of(parts, cut, length)
     split = {"unit": text.UNITS.get(unit, unit)}
     split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
-    loading = {**split, "documents": rule, "length": length, "window": window}
-    loading["files"] = files or (FILES if others else None)
+    loading: dict[str, Any] = {**split, "documents": rule, "length": length, "window": window}
+    if include or others:
+        loading["include"] = list(include) or [EVERY]
     notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
     notes += text.tables(contents)
+    if others:
+        few = ", ".join(others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
+        notes.append(f"{plural(len(others), 'file')} of the folder not read: {few}")
+    elif raw.path.is_file() and ending(raw.path) != ".txt":
+        notes.append("read as text, since its name does not say what it holds")
     files_of = [x.text for x in stored]
     notes += text.normalised(files_of, parts, rule, split.get("unit") in text.OF_WORDS)
     joined: Joined | None = "".join if split.get("unit") in text.WHOLE else None
@@ -171,20 +180,30 @@ def numbers_of(
     return place[np.frombuffer(provisional, np.uint32)], words, empty, beyond
 
 
-def folder_files(folder: Path, pattern: str | None = None) -> tuple[list[str], list[str]]:
+def folder_files(
+    folder: Path, include: Sequence[str] = (), encoding: str | None = None
+) -> tuple[list[str], list[str]]:
     """The names of the files that are read in a folder and in those inside it, and of all others.
 
-    The pattern is compared with the name in the folder, in lower case, with and without the ending
-    of a compression. Links to folders, and to nothing, are others, whatever their names.
+    The patterns are compared with the name in the folder, in lower case, with and without the
+    ending of a compression. Others, whatever their names, are hidden files and those in hidden
+    folders, links to folders, to nothing and to what is outside, and files with a NUL byte.
     """
 
     def refuse(error: OSError) -> None:
         raise error
 
+    patterns, home = [x.lower() for x in include or [EVERY]], folder.resolve()
+    wide = (encoding or "").lower().replace("_", "-").startswith(WIDE)
+
     def wanted(name: str) -> bool:
         stem, last = os.path.splitext(name.lower())
         names = (name.lower(), *([stem] if last in COMPRESSED else []))
-        return any(fnmatchcase(x, (pattern or FILES).lower()) for x in names)
+        shown = not any(part.startswith(".") for part in name.split("/"))
+        return shown and any(fnmatchcase(x, y) for x in names for y in patterns)
+
+    def inside(path: Path) -> bool:
+        return path.is_file() and (not path.is_symlink() or home in path.resolve().parents)
 
     files: list[str] = []
     others: list[str] = []
@@ -192,26 +211,28 @@ def folder_files(folder: Path, pattern: str | None = None) -> tuple[list[str], l
         links = [x for x in folders if os.path.islink(os.path.join(place, x))]
         for path in (Path(place, name) for name in (*names, *links)):
             name = path.relative_to(folder).as_posix()
-            (files if wanted(name) and path.is_file() else others).append(name)
+            read = wanted(name) and inside(path) and (wide or holds_text(path))
+            (files if read else others).append(name)
     return sorted(files, key=Path), sorted(others, key=Path)
 
 
-def folder_texts(folder: Path, pattern: str | None = None) -> list[text.Stored]:
-    """The text files of a folder and of those in it, by name."""
-    names, _ = folder_files(folder, pattern)
+def folder_texts(
+    folder: Path, include: Sequence[str] = (), encoding: str | None = None
+) -> tuple[list[text.Stored], list[str]]:
+    """The texts of a folder and of those in it, by name; and the names of the files left out."""
+    names, others = folder_files(folder, include, encoding)
     if not names:
+        which = " or ".join(include) if include else "text"
         raise ByheartError(
-            f"{folder} is a directory without {pattern} files; `files=...` says which are read."
-            if pattern
-            else f"{folder} is a directory without .txt files; give a file, a folder of text files "
-            "(`files=...` if they are called otherwise), or one that save_to_disk of Hugging Face "
+            f"{folder} is a directory without {which} files; give a file, a folder of texts "
+            "(`include=...` says which are read), or one that save_to_disk of Hugging Face "
             "datasets has written."
         )
     contents = []
     for name in names:
-        with opened(folder / name, ".txt") as raw:
+        with opened(folder / name, ".txt", encoding) as raw:
             contents.append(text.stored(raw, name))
-    return contents
+    return contents, others
 
 
 def id_documents(
@@ -277,6 +298,7 @@ def _corpus(documents: Documents) -> tuple[Sequence, Corpus, int, dict[str, int]
     uncut = lengths
     lengths = lengths if documents.length is None else np.minimum(lengths, documents.length)
     left_out = {"length": documents.beyond + int((uncut - lengths).sum())}
+    left_out["files"] = len(documents.unused)
     if words is None:  # the separators of a text are not tokens of it
         left_out["separator"] = len(marks)
     kept = lengths >= 2

@@ -38,6 +38,7 @@ class Raw:
     path: Path  # of the file; of a folder, which has no bytes of its own
     kind: str  # the key of its reader, such as ".csv"
     file: BinaryIO
+    encoding: str | None = None  # of its text; None: UTF-8, or what a byte order mark says
 
     def size(self) -> int:
         """The number of bytes, after decompression."""
@@ -116,15 +117,15 @@ def ending(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path, kind: str) -> Iterator[Raw]:
+def opened(path: Path, kind: str, encoding: str | None = None) -> Iterator[Raw]:
     """The bytes of a file, of a compressed file, or of standard input (-)."""
     compression = path.suffix.lower()
     if str(path) == STANDARD_INPUT:
-        yield Raw("standard input", path, kind, _standard_input())
+        yield Raw("standard input", path, kind, _standard_input(), encoding)
         return
     if compression not in COMPRESSED:
         with open(path, "rb") as file:
-            yield Raw(str(path), path, kind, file)
+            yield Raw(str(path), path, kind, file, encoding)
         return
     with tempfile.TemporaryFile() as copy:
         try:
@@ -137,7 +138,7 @@ def opened(path: Path, kind: str) -> Iterator[Raw]:
                 f"a {compression} file."
             ) from None
         copy.seek(0)
-        yield Raw(str(path), path, kind, copy)
+        yield Raw(str(path), path, kind, copy, encoding)
 
 
 _copies: WeakKeyDictionary[Any, BinaryIO | ByheartError] = WeakKeyDictionary()
@@ -158,6 +159,14 @@ def _standard_input() -> BinaryIO:
         raise found
     found.seek(0)
     return found
+
+
+def holds_text(path: Path, start: int | None = None) -> bool:
+    """Whether a file, or what a compressed one holds, has no NUL byte; that of `start` bytes."""
+    with opened(path, "") as raw:
+        if start is not None:
+            return b"\0" not in raw.file.read(start)
+        return all(b"\0" not in x for x in iter(partial(raw.file.read, CHUNK), b""))
 
 
 def refuse_bomb(name: str, size: int, packed: int) -> None:

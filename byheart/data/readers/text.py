@@ -11,6 +11,11 @@ from ..layout import SEPARATOR
 from .raw import Raw
 
 ENDS = "line ends are read as \\n"  # a note
+BYTE_ORDER = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16-be",  # the mark stays in the text
+}
 Tokenize = Callable[[str], list[str]]
 
 # Units, and the rule that each stands for; a dataset and a model folder name the rule. Version 0.1
@@ -69,18 +74,34 @@ class Stored(NamedTuple):
 
 
 def stored(raw: Raw, name: str | None = None) -> Stored:
-    """The file in UTF-8, with a byte order mark or without."""
+    """The file in its encoding: that of its byte order mark, if there is one, or UTF-8."""
     data = raw.file.read()
-    encoding = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+    marked = next((x for mark, x in BYTE_ORDER.items() if data.startswith(mark)), "utf-8")
+    encoding = marked if raw.encoding is None else checked_encoding(raw.encoding)
     try:
         text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ByheartError(f"{raw.name}, line {line}: not UTF-8; save the file as UTF-8.") from None
+    except UnicodeError as error:
+        line = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
+        name = "UTF-8" if encoding.startswith("utf-8") else encoding
+        raise ByheartError(
+            f"{raw.name}, line {line}: not {name}; name its encoding, such as "
+            "`encoding='cp1252'`, or save the file as UTF-8."
+        ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise ByheartError(f"{raw.name}, line {line}: holds a NUL byte; give a text file in UTF-8.")
+        raise ByheartError(
+            f"{raw.name}, line {line}: holds a NUL byte; give a text file, or its `encoding=...`."
+        )
     return Stored(name, data, text, encoding)
+
+
+def checked_encoding(name: str) -> str:
+    """The name of an encoding of text that Python knows."""
+    try:
+        "a".encode(name, "replace").decode(name)
+    except (LookupError, ValueError):
+        raise OptionError("encoding", name, "must be an encoding, such as cp1252") from None
+    return name
 
 
 def document_rule(text: str) -> str:
