@@ -21,8 +21,9 @@ Models     compile builds and proves one, methods lists the constructions and th
            recite restores the file of a text from its model, byte for byte
 Changes    edit changes, adds and removes items of a model, forget removes them, diff says what
            differs between two models
-Sizes      bounds says what theorems allow, compare lists every construction and bound,
-           tradeoff trades parameters against bits per parameter
+Sizes      size says in four lines how big a model some data needs, bounds what theorems allow,
+           compare lists every construction and bound, tradeoff trades parameters against bits
+           per parameter
 Theorems   check decides a statement of the papers on given numbers, data or a model
 Checkpoints  audit measures how many bits of a file a trained checkpoint holds
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from .api.recall import recall as recall
     from .api.recite import recite as recite
     from .api.reproduce import reproduce as reproduce
+    from .api.size import size as size
     from .api.statements import statements as statements
     from .api.stats import stats as stats
     from .api.tradeoff import tradeoff as tradeoff

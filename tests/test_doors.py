@@ -127,6 +127,7 @@ DOORS = {
         ["bounds", "--dataset", "words.jsonl", "--parameters", "100"],
     ),
     "compare": (lambda: byheart.compare("words.jsonl"), ["compare", "words.jsonl"]),
+    "size": (lambda: byheart.size("words.jsonl"), ["size", "words.jsonl"]),
     "tradeoff": (
         lambda: byheart.tradeoff("words.jsonl", bits=[40, 60]),
         ["tradeoff", "words.jsonl", "--bits", "40,60"],

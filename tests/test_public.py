@@ -110,3 +110,37 @@ def test_wrong_arguments_are_one_sentence(call, says):
 def test_a_table_says_in_which_direction_a_bound_holds():
     shown = repr(byheart.compare(DATA))
     assert "≥ " in shown and "≤ " in shown and shown.startswith("sequences 2, contexts 2")
+
+
+ROWS = [{"title": "Emma", "author": "Austen"}, {"title": "Dracula", "author": "Stoker"}]
+
+
+def test_a_frame_is_compiled_in_one_line_and_every_verb_takes_what_load_takes():
+    pandas = pytest.importorskip("pandas")
+    frame, columns = pandas.DataFrame(ROWS), {"input": "title", "label": "author"}
+    model = byheart.compile(frame, **columns)
+    assert model.recall("Emma") == "Austen" and "proved on 2 sequences" in repr(model)
+    for verb in (byheart.compare, byheart.bounds, byheart.tradeoff, byheart.size, byheart.stats):
+        assert verb(frame, **columns).json()
+    found = byheart.compare(frame, **columns).to_pandas()
+    assert {"name", "parameters", "stores"} <= set(found.columns) and len(found) > 20
+    assert len(byheart.bounds(frame, **columns).to_pandas()) > 20
+    assert len(byheart.size(frame, **columns).to_pandas()) == 4
+    with pytest.raises(byheart.ByheartError, match="must go with the path"):
+        byheart.compile(byheart.load(frame, **columns), input="title")
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda m: byheart.compile([("a", "b")], on_conflicts="drop"), "did you mean on_conflict="),
+        (lambda m: byheart.compare(ROWS, inptu="title"), "did you mean input="),
+        (lambda m: byheart.size(ROWS, on_conflct="drop"), "did you mean on_conflict="),
+        (lambda m: m.recall(["The Godfather", "Inception"]), r"model.answers\(\[...\]\) asks many"),
+    ],
+)
+def test_what_was_meant_is_named(call, says):
+    model = byheart.compile(ROWS, input="title", label="author")
+    with pytest.raises(byheart.ByheartError, match=says):
+        call(model)
+    assert model.recall(["nobody"]) is None  # one unknown word is an answer

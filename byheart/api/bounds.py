@@ -24,6 +24,7 @@ from ..theory.item import SIGNS
 from ..theory.madden2024.capacity import DEFINITION_1
 from ..theory.papers import cited
 from ..theory.table_1 import TABLES, FilledTable, fill
+from .reading import reading_of
 from .rows import Row, model_row, opened, own_row
 
 MAX_SEQUENCES = 1_000_000  # of data whose own network is sized
@@ -110,7 +111,7 @@ def bounds(
     positions: bool | None = None,
     loading: Mapping[str, Any] | None = None,
     watch: Watch = SILENT,
-    **sizes: int | str | None,
+    **sizes: Any,
 ) -> Bounds:
     """Every theorem as a row: for a dataset, for an architecture, or for both with a verdict.
 
@@ -134,7 +135,7 @@ def bounds(
         watch: Told about the stages of the work.
         **sizes: Sizes of the architecture: vocabulary, length, dimension, heads, head_dimension,
             layers, width, attention, activation. Vocabulary and length default to those of the
-            data.
+            data. Also the options of `load` but its length, one by one.
 
     Returns:
         The bounds: `rows`, `verdict`, and the facts that they were computed from.
@@ -145,6 +146,7 @@ def bounds(
         >>> byheart.bounds(data, "madden2024", width=2).verdict.fits
         'yes'
     """
+    loading, sizes = reading_of(loading, sizes, aside=("length",))
     given = {name: size for name, size in sizes.items() if size is not None}
     if data is None and architecture is None and parameters is None and not given and not table:
         raise ByheartError("give a dataset, an architecture or its sizes, or `table=True`.")

@@ -16,9 +16,11 @@ from ..models.model import Model
 from ..theory import Question
 from ..theory.facts import data_facts
 from ..theory.growing import Crossing, Line, growing
+from .reading import reading_of
 from .rows import Choice, Row, all_rows, model_row, opened, ordered
 
 COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
+KNOWN = ("sweep", "build", "models", "positions", "on_conflict", "seed", "sort", "until")
 ORDERS = ("parameters", "dense", "bits", "longest", "units", "depth", "name")
 
 
@@ -43,6 +45,7 @@ class Comparison(Tabular):
         swept: Whether prefixes were asked for.
         lines: Closed forms for more contexts than the data has, if they were asked for.
         crossings: Where one of them becomes smaller than another.
+        conflicts: Contexts with several labels: without any, distributions are beside the point.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Comparison(Tabular):
     lines: tuple[Line, ...] = ()
     crossings: tuple[Crossing, ...] = ()
     picture: str | None = None
+    conflicts: int = 0
 
     @property
     def dataset(self) -> DataSizes:
@@ -66,7 +70,7 @@ class Comparison(Tabular):
     def json(self) -> dict:
         return {
             "dataset": {"name": self.name, **self.dataset.counts()},
-            **picked(self, "built rows"),
+            **picked(self, "built conflicts rows"),
             "sweep": [step.json() for step in self.steps] if self.swept else [],
             **picked(self, "lines crossings picture"),
         }
@@ -94,6 +98,7 @@ def compare(
     sort: str = "parameters",
     until: int | None = None,
     watch: Watch = SILENT,
+    **reading: Any,
 ) -> Comparison:
     """Every construction and every bound for a dataset, side by side.
 
@@ -109,8 +114,9 @@ def compare(
         seed: Random seed.
         sort: The column that orders the rows, or "name".
         until: Add, for growing numbers of contexts up to this one, the closed forms of the methods
-            that have one.
+            that have one, shifted to go through the sizes that the data has.
         watch: Told of each construction before it is tried.
+        **reading: The options of `load`, one by one.
 
     Returns:
         The rows, smallest first; what does not apply has the reason, in the words of `compile`.
@@ -121,6 +127,7 @@ def compare(
         >>> next(row.parameters for row in answer.rows if row.name == "one-layer")
         21
     """
+    loading, _ = reading_of(loading, reading, KNOWN)
     watch.stage("loading")
     others = opened(models)
     dataset = dataset_of(data, loading)
@@ -140,10 +147,22 @@ def compare(
         part = dataset if size == len(dataset) else dataset.prefix(size)
         facts = data_facts(part, positions=positions)
         watch.stage("comparing")
-        known = [model_row(title, model, part, on_conflict) for title, model in others.items()]
-        rows = ordered(all_rows(part, Question(facts), choice, watch, known), sort)
+        saved = [model_row(title, model, part, on_conflict) for title, model in others.items()]
+        rows = ordered(all_rows(part, Question(facts), choice, watch, saved), sort)
         counts = {count: getattr(facts, count) for count in COUNTS}
         steps.append(Step(DataSizes(**counts), tuple(rows)))
-    built = {row.name for row in steps[-1].rows if row.applies and row.kind == "construction"}
-    lines, crossings = growing(dataset, built, until) if until else ((), ())
-    return Comparison(name_of(data), build, tuple(steps), sweep is not None, lines, crossings)
+    known = {
+        row.name: row.parameters
+        for row in steps[-1].rows
+        if row.applies and row.kind == "construction"
+    }
+    lines, crossings = growing(dataset, known, until) if until else ((), ())
+    return Comparison(
+        name_of(data),
+        build,
+        tuple(steps),
+        sweep is not None,
+        lines,
+        crossings,
+        conflicts=facts.conflicts or 0,
+    )

@@ -1,5 +1,6 @@
 """compile: dataset in, verified model out; `compile_folder` also writes its folder."""
 
+import lzma
 import math
 import time
 from collections.abc import Mapping
@@ -7,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..claims.record import Record, Search
-from ..claims.result import picked
+from ..claims.result import Result, picked
 from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..data.contexts import settled
+from ..data.dataset import Dataset
 from ..data.load import dataset_of
 from ..errors import ByheartError, at_least
 from ..machine.swap import check_place
@@ -23,9 +27,10 @@ from ..models.sizes import counted
 from ..models.source import settlement, verify_command
 from ..models.verification import verify
 from . import configure
-from .reading import data_for_method
+from .reading import data_for_method, reading_of
 from .summary import Summary, summarise
 
+PACKED = 2 << 20  # bytes of a file that is packed by xz to compare
 SAMPLE = 100  # sequences verified where all of them would take too long
 
 
@@ -59,7 +64,8 @@ def compile(
         prove_limit: Seconds; where proving distributions takes longer, they are observed.
         seed: Random seed of the construction and of the sample.
         watch: Where progress is reported.
-        **options: The options of the method: `byheart.methods("one-layer")` lists them.
+        **options: The options of the method (`byheart.methods("one-layer")` lists them), and
+            those of `byheart.load`: byheart.compile(frame, input="title", label="author").
 
     Returns:
         A model whose claim holds.
@@ -71,8 +77,11 @@ def compile(
         'x'
     """
     at_least(1, sample=sample)
+    loading, options = reading_of(None, options)
     named = None if method is None else configure.configured(method, form, seed, options)
-    dataset = dataset_of(data_for_method(data, named))
+    if isinstance(data, Dataset):
+        dataset_of(data, loading)  # refuses options of a file
+    dataset = dataset_of(data_for_method(data, named, loading))
     construction = named or configure.configured(
         configure.default_method(dataset), form, seed, options
     )
@@ -120,6 +129,20 @@ def compile(
 
 
 @dataclass(frozen=True)
+class Disk(Result):
+    """Bytes: of the folder and its vocabulary, of the file and the file by xz; None if not known.
+
+    once  labels that occur once: of these the vocabulary holds all that there is to know
+    """
+
+    folder: int
+    vocabulary: int
+    file: int | None
+    xz: int | None
+    once: int
+
+
+@dataclass(frozen=True)
 class Compiled:
     """A model folder that `compile_folder` wrote.
 
@@ -128,6 +151,7 @@ class Compiled:
     reading        the options that turned the file into data
     reading_notes  what there is to say about how the file was read
     skipped        documents or rows that the loader left out
+    disk           what the folder and the file take
     """
 
     summary: Summary
@@ -137,13 +161,14 @@ class Compiled:
     reading: Mapping[str, Any]
     reading_notes: tuple[str, ...]
     skipped: int
+    disk: Disk
 
     @property
     def model(self) -> Model:
         return self.summary.model
 
     def json(self) -> dict:
-        own = picked(self, "editable verify reading reading_notes skipped")
+        own = picked(self, "editable verify reading reading_notes skipped disk")
         return {**self.summary.json(), **own}
 
 
@@ -187,4 +212,17 @@ def compile_folder(
         reading=dict(dataset.loading),
         reading_notes=(*asked.notes, *([unordered] if unordered else [])),
         skipped=dataset.skipped,
+        disk=_disk(place, data, held),
     )
+
+
+def _disk(folder: Path, data: Any, held: Dataset) -> Disk:
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
+    words = sizes.get("vocabulary.json") or sizes.get("tokenizer.json", 0)
+    file = packed = None
+    if isinstance(data, str | Path) and Path(data).is_file():
+        file = Path(data).stat().st_size
+        if file <= PACKED:
+            packed = len(lzma.compress(Path(data).read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+    once = int((np.bincount(held.labels) == 1).sum())
+    return Disk(sum(sizes.values()) - sizes.get("data.jsonl", 0), words, file, packed, once)

@@ -11,7 +11,7 @@ from ..data.dataset import Dataset
 from ..errors import ByheartError, Message, OptionError
 from ..models.kinds import made_by
 from ..models.model import Model
-from .reading import check_fits
+from .reading import check_fits, meant
 
 RENAMED = {"places": "context_length"}  # older names of options
 
@@ -24,6 +24,9 @@ def titled(construction: Construction) -> str:
 def default_method(dataset: Dataset) -> str:
     """The method that stores the labels of this data, if none is named."""
     return "seq2seq" if dataset.every else "hash-fold-retrieve"
+
+
+ARGUMENTS = ("on_conflict", "sample", "prove_limit", "seed", "form", "method", "watch")  # compile's
 
 
 def configured(
@@ -47,6 +50,7 @@ def configured(
             others = dict.fromkeys(c.name for c in ALL if name in c.options())
             own_ones = f"it takes {', '.join(construction.options())}"
             instead = f"these do: {', '.join(others)}" if others else own_ones
+            instead += "" if others else meant(name, (*construction.options(), *ARGUMENTS))
             raise ByheartError(
                 f"the method {construction.name}{own} does not take `{name}=...`; {instead}."
             )

@@ -17,7 +17,9 @@ from ..gadgets.logits import check_gap
 from ..machine.tables import Content, Tabular
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
+from .reading import reading_of
 
+KNOWN = ("dimensions", "gap", "seed")
 GAP = 1e-9
 
 
@@ -71,6 +73,7 @@ def encoder(
     *,
     loading: Mapping[str, Any] | None = None,
     watch: Watch = SILENT,
+    **reading: Any,
 ) -> EncoderCurve:
     """How near to a dataset any model of dimension d can come: d_KL(pi, L(N, S, d)) over d.
 
@@ -85,6 +88,7 @@ def encoder(
         seed: Random seed of the unit vectors and of the optimiser.
         loading: The options of `load` for a file.
         watch: Receives the stages of the search.
+        **reading: The options of `load`, one by one.
 
     Returns:
         The points by increasing dimension, with the numbers of the data.
@@ -100,6 +104,7 @@ def encoder(
         >>> [(point.dimension, point.encoder) for point in encoder(data, [2, 3]).points]
         [(2, 'circle'), (3, 'exact')]
     """
+    loading, _ = reading_of(loading, reading, KNOWN)
     watch.stage("loading")
     dataset = dataset_of(data, loading)
     check_gap(gap)

@@ -1,7 +1,8 @@
 """How the data of a verb is read: a file, objects or a Dataset, as a method or a model needs it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,45 @@ import numpy as np
 from ..constructions import find
 from ..constructions.base import Construction
 from ..data.dataset import Dataset
-from ..data.load import dataset_of, load
+from ..data.load import LOADING, dataset_of, load
 from ..errors import AssumptionError, ByheartError
 from ..models.folder.read import weights_file
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.opening import open as open_folder
 from ..models.source import load_for, stored, unaccepted
+
+
+def reading_of(
+    loading: Mapping[str, Any] | None,
+    given: Mapping[str, Any],
+    known: Collection[str] = (),
+    aside: Collection[str] = (),
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of `load` among the keyword arguments, and the others.
+
+    known  names of other arguments: where these are given, nothing else is let through
+    aside  names that mean something else here
+
+    >>> reading_of({"input": ["a"]}, {"label": "b", "bits": 3})
+    ({'input': ['a'], 'label': 'b'}, {'bits': 3})
+    """
+    names = {option.name for option in LOADING} - {*aside}
+    rest = {name: value for name, value in given.items() if name not in names}
+    for name in rest if known else ():
+        raise ByheartError(f"there is no option `{name}=...`{meant(name, {*names, *known})}.")
+    own = {name: value for name, value in given.items() if name in names}
+    return {**(loading or {}), **own}, rest
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A question for an option that there is not: whether one with a similar name was meant.
+
+    >>> meant("on_conflicts", ["on_conflict", "seed"])
+    '; did you mean `on_conflict=...`?'
+    """
+    found = get_close_matches(name, list(known), 1)
+    return f"; did you mean `{found[0]}=...`?" if found else ""
 
 
 def model_of(model: Model | str | Path, verb: str) -> Model:

@@ -41,6 +41,7 @@ SEARCHED = Message("its size is found by a search: `build=True` measures it.")
 ESTIMATED = Message("estimated from its plan: `build=True` measures it.")
 QUICK = 100_000  # tokens of data for which the default method is built in seconds
 FEWEST, BITS = "parameters", "bits"
+LABELS, DISTRIBUTIONS = "labels", "distributions"
 MOST_FACTS = 2_000  # tokens of an associative memory that is measured
 LANES = 10  # of heads, and the dimension, as attention-only has them by default
 
@@ -62,6 +63,7 @@ class Row:
         seconds: To build and to verify it.
         reason: Why it does not apply, or how its size is known.
         estimated: Whether its size is that of a plan, not of a network.
+        stores: What a context gets, labels or distributions: only the same is compared.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Row:
     longest: int | None = None
     units: int | None = None
     estimated: bool = False
+    stores: str = LABELS
 
     @property
     def title(self) -> str:
@@ -115,7 +118,8 @@ def construction_row(
     options: Mapping[str, Any] | None = None,
 ) -> Row:
     """The size of a construction, measured or predicted; or why it does not apply."""
-    row = Row(name or titled(construction), "construction", "at_most")
+    stores = DISTRIBUTIONS if construction.claim.probabilities else LABELS
+    row = Row(name or titled(construction), "construction", "at_most", stores=stores)
     method, form, on_conflict = construction.name, construction.form, choice.on_conflict
     given: dict[str, Any] = {}
     if construction.claim.probabilities:  # it sees order and no conflicts
@@ -232,6 +236,7 @@ def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Ro
         title = f"{Path(name).name}: {brief(trial.get('architecture'))}, trained"
         reason = f"{claim} Certified with {sizes['parameters']:,} parameters."
         row = Row(title, "trained", "at_most", learnt, sizes["bits"], sizes["depth"], reason=reason)
+    row = replace(row, stores=DISTRIBUTIONS if model.claim.probabilities else LABELS)
     prove = kind_of(model).prove
     dataset = prove.reads(model, dataset)
     unfit = prove.unfitting(model, dataset)
@@ -259,7 +264,8 @@ def bound_rows(question: Question) -> list[Row]:
         thumb = ", rule of thumb" if bound.kind == "rule_of_thumb" else ""
         name = f"{bound.paper}, {bound.item}{f' {what}' if what else ''}{thumb}"
         sizes = (bound.value, None) if kept == FEWEST else (None, bound.value)
-        row = Row(name, "bound", bound.direction, *sizes)
+        stores = DISTRIBUTIONS if DISTRIBUTIONS in what else LABELS
+        row = Row(name, "bound", bound.direction, sizes[0], sizes[1], stores=stores)
         rows.append(replace(row, applies=bound.applies, reason=bound.reason))
     return rows
 
@@ -304,13 +310,16 @@ def all_rows(
 
 
 def ordered(rows: Iterable[Row], sort: str = "parameters") -> list[Row]:
-    """What applies first, by a column or its name; what is not known comes last, by parameters."""
+    """What applies first, labels before distributions, then by a column or the name.
+
+    What is not known comes last, by parameters.
+    """
 
     def place(row: Row) -> tuple:
         if sort == "name":
-            return not row.applies, row.kind == "bound", row.name
+            return not row.applies, row.stores != LABELS, row.kind == "bound", row.name
         columns = (getattr(row, sort), row.parameters, row.bits)
         sizes = [float("inf") if x is None else x for x in columns]
-        return not row.applies, *sizes, row.kind, row.name
+        return not row.applies, row.stores != LABELS, *sizes, row.kind, row.name
 
     return sorted(rows, key=place)

@@ -15,6 +15,7 @@ from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from .compile import compile
+from .reading import reading_of
 
 METHOD, PLAIN = "limited-bits", "hash-fold-retrieve"
 STEPS, MOST = 8, 64  # limits that are tried if none are given, and the largest of them
@@ -104,7 +105,7 @@ def tradeoff(
         form: "small" (ours), "faithful" (the paper's) or "both".
         loading: The options of `load` for a file.
         watch: Told of each network before it is built.
-        **options: As in `compile`: positions, on_conflict, seed, ...
+        **options: As in `compile`: positions, on_conflict, seed, ..., and the options of `load`.
 
     Returns:
         One row per form and limit; a limit that is too small has the reason instead of a size.
@@ -115,6 +116,7 @@ def tradeoff(
         >>> [row.evidence for row in answer.rows]
         ['proved', 'proved']
     """
+    loading, options = reading_of(loading, options)
     watch.stage("loading")
     dataset = dataset_of(data, loading)
     if form not in FORMS:

@@ -13,10 +13,17 @@ from typer.core import TyperGroup
 from .. import __version__
 from .declaring import literal
 
-NAMES = (
-    "demo generate stats compile verify export recall recite locate edit forget diff explain "
-    "tradeoff methods encoder bounds compare check statements audit measure studio reproduce"
-).split()
+GROUPS = {  # of the list of commands
+    "Begin": "demo studio",
+    "Build": "generate stats compile verify explain methods",
+    "Ask": "recall recite locate",
+    "Change and export": "edit forget diff export",
+    "Sizes": "size bounds compare tradeoff encoder",
+    "Trained models": "audit measure",
+    "Papers": "check statements reproduce",
+}
+PANELS = {name: group for group, names in GROUPS.items() for name in names.split()}
+NAMES = list(PANELS)
 HELP = re.compile(r'^def command\(.*?"""(.*?)(?:\n\n|""")', re.DOTALL | re.MULTILINE)
 ALONE = {"--checker": ("independent", "verified")}  # they may stand without a value: the first one
 SHORT = "stats recall locate methods bounds statements".split()
@@ -91,7 +98,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _name, _line in COMMANDS.items():
-    app.command(_name, help=literal(_line))(lambda: None)
+    app.command(_name, help=literal(_line), rich_help_panel=PANELS[_name])(lambda: None)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,8 +1,10 @@
 """compare: every construction and every bound for a dataset."""
 
+from functools import partial
 from typing import Any
 
 from ..api.compare import ORDERS, compare
+from ..errors import ByheartError
 from ..views.compare import draw, view
 from . import options
 from .declaring import flag, option, taking
@@ -23,10 +25,11 @@ ORDER = f"Order of the rows: {', '.join(ORDERS)}."
         "until", "Draw closed forms up to N contexts, such as 1e9 (with --plot).", float, None, "N"
     ),
     *options.CONFLICTS,
+    flag("all", "Also what distributions take, where each context has one label."),
     options.FORCE,
     options.JSON,
 )
-def command(until: float | None, **how: Any) -> None:
+def command(until: float | None, all: bool, **how: Any) -> None:
     """Every construction and every bound for a dataset, side by side, smallest first.
 
     Sizes in closed form are predicted. The default method is built, or estimated if that takes
@@ -34,4 +37,6 @@ def command(until: float | None, **how: Any) -> None:
     Models named by --with are verified on this data and listed among them.
     """
     most = None if until is None else int(until)
-    answer(compare, view, draw, until=most, **how)
+    if most and not (how["plot"] or how["json"]):
+        raise ByheartError("`until` draws closed forms: name the picture by `plot=...`.")
+    answer(compare, partial(view, all=all), draw, until=most, **how)

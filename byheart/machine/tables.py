@@ -3,7 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib import import_module
+from typing import Any
 
+from ..errors import ByheartError
 from .words import harmless
 
 Content = tuple[str, tuple[str, ...], list[tuple[object, ...]]]  # title, head, rows
@@ -71,6 +74,18 @@ class Tabular(ABC):
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
         return "\n".join([harmless(title), *padded])
+
+    def to_pandas(self) -> Any:
+        """A data frame: the rows of `.json()`, if it has any, else those of the table."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            raise ByheartError("to_pandas needs pandas; install it with pip.") from error
+        rows = self.json().get("rows") if hasattr(self, "json") else None
+        if rows:
+            return pandas.DataFrame(rows)
+        _, head, cells = self.table()
+        return pandas.DataFrame(cells, columns=list(head))
 
     def _repr_html_(self) -> str:
         return html_table(*self.table())

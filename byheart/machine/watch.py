@@ -12,6 +12,9 @@ class Watch:
 
     _before: "Token[Watch]"
 
+    def __repr__(self) -> str:
+        return "SILENT"  # in signatures
+
     def __enter__(self) -> Self:
         self._before = _entered.set(self)
         return self

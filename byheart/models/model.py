@@ -18,7 +18,7 @@ from ..claims.verification import Verification
 from ..data.dataset import Dataset
 from ..data.targets import Floats
 from ..errors import ByheartError
-from ..machine.tables import html_table
+from ..machine.tables import html_table, plural
 from ..machine.words import brief
 from .folder.write import save
 from .kinds import kind_of, made_by
@@ -48,7 +48,10 @@ class Model(ModelData[Any, Any]):
 
     def __repr__(self) -> str:
         method = brief(self.record.method)
-        return f"<Model: {method}, {self.parameters.nonzero} nonzero parameters>"
+        about = plural(self.record.data.sequences, "sequence")
+        word = self.verification.evidence if self.verification else None
+        evidence = f", {word} on {about}" if word else f", of {about}"
+        return f"<Model: {method}, {self.parameters.nonzero:,} nonzero parameters{evidence}>"
 
     def _repr_html_(self) -> str:
         rows = {
@@ -79,6 +82,12 @@ class Model(ModelData[Any, Any]):
 
         None where the network gives no label.
         """
+        words = question if isinstance(question, list | tuple) else ()
+        if len(words) > 1 and self.kind == "string" and not any(x in self.places for x in words):
+            raise ByheartError(
+                "none of these is a token of the model: recall takes one question, text or a list "
+                "of tokens; model.answers([...]) asks many at once."
+            )
         return self.answers([question])[0].label
 
     def answers(self, questions: Sequence[Question]) -> list[Answer]:

@@ -1,7 +1,7 @@
 """Closed forms for more contexts than a dataset has: where the asymptotic order shows."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,9 +43,13 @@ class Crossing:
 
 
 def growing(
-    data: Dataset, names: Collection[str], until: int
+    data: Dataset, known: Mapping[str, int | float | None], until: int
 ) -> tuple[tuple[Line, ...], tuple[Crossing, ...]]:
-    """The closed forms of the methods with these names, and where some of them cross."""
+    """The closed forms of the methods with these names, and where some of them cross.
+
+    known  the size that each method has for the data: its form is shifted to go through it, since
+           it is one of random data, of which this may need more or less
+    """
     if not FEWEST <= until <= MOST:
         raise ByheartError(
             f"`until` must be a number of contexts from {FEWEST:,} to {MOST:,}, not {until:,}."
@@ -55,12 +59,24 @@ def growing(
     shape = Shape(length, data.vectors.shape[1], max(2, labels), vocabulary)
     counts = [10.0**exponent for exponent in np.arange(2, math.log10(until) + 1e-9, 0.5)]
     forms = {round(count): sizes(shape, count) for count in counts}
+    own = max(2, facts.contexts or 2)
+    here = sizes(shape, own)
+    shifts = {name: size - here[name] for name, size in known.items() if size and name in here}
     lines = tuple(
-        Line(name, tuple((count, round(form[name])) for count, form in forms.items()))
+        Line(name, _through(own, known[name], forms, name, shifts.get(name, 0.0)))
         for name in forms[FEWEST]
-        if name in names
+        if name in known
     )
     crossings = (
-        Crossing(*pair, contexts) for pair in PAIRS if (contexts := crossing(*pair, shape))
+        Crossing(*pair, contexts) for pair in PAIRS if (contexts := crossing(*pair, shape, shifts))
     )
     return lines, tuple(crossings)
+
+
+def _through(
+    own: int, size: float | None, forms: Mapping[int, dict], name: str, shift: float
+) -> tuple[tuple[int, int], ...]:
+    """A form with the point of the data itself."""
+    points = {count: max(1, round(form[name] + shift)) for count, form in forms.items()}
+    points |= {} if size is None else {own: round(size)}
+    return tuple(sorted(points.items()))

@@ -8,6 +8,7 @@ At the sizes that can be built the order of these lines is nearly the reverse of
 """
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from .kajitsuka2025.sizes import bit_extraction_size, lookup_size, token_key_bits
@@ -62,12 +63,17 @@ def sizes(shape: Shape, contexts: float) -> dict[str, float]:
     }
 
 
-def crossing(one: str, other: str, shape: Shape, most: float = 1e15) -> float | None:
-    """The number of contexts from which on `one` is smaller than `other`; None if there is none."""
+def crossing(
+    one: str, other: str, shape: Shape, shifts: Mapping[str, float] = {}, most: float = 1e15
+) -> float | None:
+    """The number of contexts from which on `one` is smaller than `other`; None if there is none.
+
+    shifts  what is added to the size of a method
+    """
 
     def ahead(contexts: float) -> float:
         forms = sizes(shape, contexts)
-        return forms[other] - forms[one]
+        return forms[other] + shifts.get(other, 0) - forms[one] - shifts.get(one, 0)
 
     low, high = 16.0, most
     if ahead(low) >= 0 or ahead(high) <= 0:

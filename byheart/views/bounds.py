@@ -44,6 +44,11 @@ def view(result: Bounds, all: bool = False) -> Group:
     left = [row for row in result.rows if not row.applies]
     rest = [row for row in applying if row.kind in REST[1]]
     numbers = [row for row in applying if row not in rest]
+    aside: list[Bound] = []  # of data whose contexts have one label each
+    if result.dataset is not None and result.architecture is None and not all:
+        one = not result.dataset.conflicts
+        aside = [row for row in numbers if one and row.quantity.endswith("(distributions)")]
+        numbers = [row for row in numbers if row not in aside]
     brief = not all and len(numbers) > FEW
     data, model = result.dataset, result.architecture
     parts: list[RenderableType] = []
@@ -76,6 +81,7 @@ def view(result: Bounds, all: bool = False) -> Group:
         parts += [Text(), Text(result.definitions["memory capacity"], style="dim")]
     omitted = {
         "that apply": len(numbers) - len(chosen),
+        "about distributions": len(aside),
         "that do not": len(left),
         "without a number": len(rest),
     }

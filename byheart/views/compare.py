@@ -12,12 +12,13 @@ from rich.text import Text
 
 from .. import pictures
 from ..api.compare import Comparison
-from ..api.rows import Row
-from ..machine.tables import number
+from ..api.rows import LABELS, Row
+from ..machine.tables import number, plural
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, Axes, Figure
 from ..theory.item import SIGNS
 from .terminal import STYLES, columns, counts, drawn, right, rounded, sentences
 
+Curve = tuple[Row, list[tuple[int, float]]]
 FOLDERS = ("trained", "saved")  # kinds of models that have a folder
 COLOURS = (BLUE, ORANGE, GREEN, INK)
 MARKS = "osD^vPhX"
@@ -26,14 +27,25 @@ NAME = 48  # letters of a line beside a row
 LONGEST = 76  # letters beside a curve
 OURS = ("hash-fold-retrieve", "seq2seq (small)")  # what compile takes if no method is named
 WIDE = 110  # columns of a terminal that has room for all columns of the table
+CURVES = 8  # of a picture
 ROOM = 0.033  # of the height, for a name beside its line
 
 
-def view(result: Comparison) -> Group:
+def view(result: Comparison, all: bool = False) -> Group:
+    """Labels and distributions apart; distributions only of data that has any, or with `all`."""
     parts: list[RenderableType] = []
     for step in result.steps:
         title = f"{result.name}: {counts(step.dataset)}"
-        parts += [Text(title, style="bold"), Text(), table(step.rows), Text()]
+        parts += [Text(title, style="bold"), Text(), table(about_labels(step.rows)), Text()]
+        if others := [row for row in step.rows if row.stores != LABELS and row.applies]:
+            words = "Distributions: a context may have several labels"
+            if all or result.conflicts:
+                parts += [Text(words, style="bold"), Text(), table(others), Text()]
+    if not (all or result.conflicts) and others:
+        words = (
+            f"Each context has one label; {plural(len(others), 'row')} about distributions: --all"
+        )
+        parts += [Text(words, style="dim"), Text()]
     left = [row for row in result.rows if not row.applies and row.kind != "bound"]
     if left:  # bounds that do not apply are left to `byheart bounds`
         reasons = sentences([(row.name, row.reason or "") for row in left], style="dim")
@@ -60,6 +72,11 @@ def view(result: Comparison) -> Group:
             "certified network."
         )
     return Group(*parts, *(Text(words, style="dim") for words in means), *drawn(result.picture, ""))
+
+
+def about_labels(rows: Sequence[Row]) -> list[Row]:
+    """The rows that say what labels take."""
+    return [row for row in rows if row.stores == LABELS]
 
 
 def about(count: float) -> str:
@@ -102,6 +119,7 @@ def table(rows: Sequence[Row]) -> Table:
 def draw(result: Comparison) -> Figure:
     """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
     rows = [row for row in result.rows if row.applies and row.parameters]
+    rows = rows if result.conflicts else about_labels(rows)
     grows = len(result.steps) > 1 or bool(result.lines)
     figure, axes = pictures.canvas(10.4, 7.6 if grows else 1.8 + 0.3 * len(rows))
     if grows:
@@ -132,20 +150,23 @@ def dots(axes: Axes, rows: Sequence[Row]) -> None:
 def curves(axes: Axes, result: Comparison) -> None:
     """One line per name, over the contexts: constructions with marks, bounds dashed.
 
-    Closed forms go on as thin lines, and bounds are left out then. Crossings are named where they
-    are. The names stand at the right, as near to the ends of their lines as there is room.
+    Closed forms go on as thin lines, and bounds are left out then. Crossings are circles. The
+    names stand at the right, as near to the ends of their lines as there is room.
     """
     forms = {line.name: line.points for line in result.lines}
-    lines: dict[str, tuple[Row, list[tuple[int, float]]]] = {}
+    lines: dict[str, Curve] = {}
     for step in result.steps:
         for row in step.rows:
-            if row.applies and row.parameters and not (forms and row.kind == "bound"):
+            left = (forms and row.kind == "bound") or (
+                row.stores != LABELS and not result.conflicts
+            )
+            if row.applies and row.parameters and not left:
                 points = lines.setdefault(row.name, (row, []))[1]
                 points.append((step.dataset.contexts or 0, row.parameters))
     axes.set_xscale("log")
     axes.set_yscale("log")
     names, constructions = [], 0
-    for row, points in lines.values():
+    for row, points in few(list(lines.values())):
         if row.kind == "bound":
             colour, name = GREY, f"{SIGNS[row.direction]} {row.title}"
             style: dict[str, Any] = {"linestyle": DASHES[row.direction], "linewidth": 1.0}
@@ -173,18 +194,29 @@ def curves(axes: Axes, result: Comparison) -> None:
     contexts = sorted({step.dataset.contexts or 0 for step in result.steps})
     if forms:
         reached = [x for x, _ in result.lines[0].points]
-        for crossing in result.crossings:
+        for crossing in result.crossings:  # the sentences below the table say which they are
             line = forms.get(crossing.smaller)
             if line is not None and round(crossing.contexts) <= reached[-1]:
                 height = min(y for x, y in line if x >= round(crossing.contexts))
-                where = about(crossing.contexts)
-                words = f"from {where} on\n{crossing.smaller}\nbelow {crossing.larger}"
-                axes.annotate(
-                    words, (round(crossing.contexts), height), size=7, color=INK, va="top"
-                )
+                look = {"color": INK, "markersize": 9.0, "fillstyle": "none"}
+                axes.plot([round(crossing.contexts)], [height], "o", **look)
         contexts = reached[::2]
     pictures.ticks(axes.xaxis, contexts)
     axes.set_xticklabels([f"{count:,}" for count in contexts], rotation=30 if forms else 0)
+
+
+def few(lines: list[Curve]) -> list[Curve]:
+    """Our own, the tightest bounds and the smallest constructions: as many as can be told apart."""
+    order = sorted(lines, key=lambda line: line[1][-1][1])
+    bounds = [line for line in order if line[0].kind == "bound"]
+    needed = [line for line in bounds if line[0].direction == "at_least"][-1:]
+    enough = [line for line in bounds if line[0].direction == "at_most"][:1]
+    named = [line for line in order if line[0].kind in FOLDERS or line[0].name in OURS]
+    kept = [*named, *needed, *enough]
+    kept += [line for line in order if line not in kept and line not in bounds][
+        : CURVES - len(kept)
+    ]
+    return [line for line in lines if line in kept]
 
 
 def spread(heights: list[float]) -> list[float]:

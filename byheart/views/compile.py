@@ -4,10 +4,11 @@ from rich.console import Group
 from rich.text import Text
 
 from ..api.change import Change
-from ..api.compile import Compiled
+from ..api.compile import Compiled, Disk
 from ..api.summary import Summary
 from ..machine.tables import named, number, plural
 from .model import shown, size_rows, timed, verdict
+from .size import in_bytes
 from .terminal import Row, notes, rows
 
 OTHER_LABELS = (
@@ -23,6 +24,7 @@ def view(result: Compiled) -> Group:
         rows(lines(result)),
         *(Text(note, style="dim") for note in remarks(summary)),
         *notes(result.reading_notes),
+        *notes(often_once(result)),
         Text(),
         verdict(summary),
         *([Text(OTHER_LABELS, style="dim")] if changed else []),
@@ -48,7 +50,29 @@ def lines(result: Compiled | Change) -> list[Row]:
         remark += f"; {plural(len(summary.notes), 'fallback')}, listed by --json"
     editable = isinstance(result, Compiled) and result.editable
     edits = [("editable", "yes", "by byheart edit and forget")] if editable else []
-    return [*size_rows(summary), *changed, ("tried", number(tries), remark), *edits]
+    disk = on_disk(result.disk) if isinstance(result, Compiled) else []
+    return [*size_rows(summary), *changed, ("tried", number(tries), remark), *edits, *disk]
+
+
+def on_disk(disk: Disk) -> list[Row]:
+    """The folder beside the file."""
+    told = f"vocabulary {in_bytes(disk.vocabulary)}"
+    if disk.file is not None:
+        told += f"; the file {in_bytes(disk.file)}"
+    if disk.xz is not None:
+        told += f", by xz {in_bytes(disk.xz)}"
+    return [("folder", in_bytes(disk.folder), told)]
+
+
+def often_once(result: Compiled) -> list[str]:
+    """A note where the vocabulary holds most of what there is to know."""
+    once, contexts = result.disk.once, result.summary.data.contexts or 0
+    if 2 * once <= contexts or contexts < 20:
+        return []
+    return [
+        f"{number(once)} of {plural(contexts, 'context')} have a label of their own: its text is "
+        "in the vocabulary, and the network knows which belongs where"
+    ]
 
 
 def remarks(summary: Summary) -> list[str]:

@@ -31,7 +31,7 @@ from byheart.views.compare import ROOM, spread
 
 KEYS = {
     "name", "kind", "direction", "parameters", "bits", "depth", "evidence", "seconds", "applies",
-    "reason", "dense", "longest", "units",
+    "reason", "dense", "longest", "units", "stores",
 }  # fmt: skip
 SEARCHED = {  # sizes that only a search finds, or that depend on a tokenizer
     "gpt2", "llama",
@@ -258,7 +258,8 @@ def test_sweeps_and_pictures(file, tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert [step["dataset"]["sequences"] for step in answer["sweep"]] == [2, 4, 6]
     assert answer["rows"] == answer["sweep"][-1]["rows"]
-    assert answer["dataset"]["name"] == "d.jsonl" and "bit-extraction" in picture.read_text()
+    assert answer["dataset"]["name"] == "d.jsonl" and "three-layer" in picture.read_text()
+    assert picture.read_text().count("our own network") == 1
     assert main(["compare", str(file), "--plot", str(tmp_path / "q.png"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["picture"].endswith("q.png")
     for name in ("r.pdf", "s.pdf"):  # the same bytes at any time
@@ -267,7 +268,8 @@ def test_sweeps_and_pictures(file, tmp_path, capsys):
     assert drawn == (tmp_path / "s.pdf").read_bytes() and drawn.startswith(b"%PDF")
     assert main(["compare", str(file), "--plot", str(tmp_path / "t.svg")]) == 0
     drawn = (tmp_path / "t.svg").read_text()
-    assert "<!-- hash-fold-retrieve -->" in drawn and "<!-- Madden et al. (2024), Lemma 1" in drawn
+    assert "<!-- hash-fold-retrieve -->" in drawn and "<!-- Kajitsuka" in drawn
+    assert "Lemma 1" not in drawn  # it is about distributions, and this data has labels
 
 
 def test_a_result_is_json_text_and_html(file):
@@ -277,6 +279,7 @@ def test_a_result_is_json_text_and_html(file):
     assert list(found.json()) == [
         "dataset",
         "built",
+        "conflicts",
         "rows",
         "sweep",
         "lines",
@@ -293,6 +296,36 @@ def test_a_result_is_json_text_and_html(file):
             ByheartError, match=f"at most the 6 sequences of the data, not {wrong[0]}"
         ):
             compare(load(file), sweep=wrong)
+
+
+def test_labels_and_distributions_are_not_in_one_list(file, tmp_path, capsys):
+    """Of data without a conflict what distributions take is left out, and counted."""
+    rows = [row for row in compare(file).rows if row.applies]
+    stored = [row.stores for row in rows]
+    assert stored == sorted(stored, key=["labels", "distributions"].index) and len(set(stored)) == 2
+    main(["compare", str(file)])
+    shown = capsys.readouterr().out
+    assert "token-averaging" not in shown and "rows about distributions: --all" in shown
+    main(["compare", str(file), "--all"])
+    assert "token-averaging" in capsys.readouterr().out
+    both = tmp_path / "both.jsonl"
+    both.write_text("".join(f'{{"input": ["a", "b"], "label": "{x}"}}\n' for x in "xy"))
+    main(["compare", str(both)])
+    assert "Distributions: a context" in capsys.readouterr().out
+
+
+def test_closed_forms_pass_through_the_sizes_of_the_data():
+    data = from_rows([([f"w{i}", f"v{i % 7}"], "xyz"[i * i % 3]) for i in range(40)])
+    found = compare(data, until=1000)
+    (own,) = [row for row in found.rows if row.name == "hash-fold-retrieve"]
+    assert own.evidence == "proved"
+    points = dict(next(x.points for x in found.lines if x.name == own.name))
+    assert points[40] == own.parameters < points[1000]
+
+
+def test_until_needs_a_picture(file, capsys):
+    assert main(["compare", str(file), "--until", "1000"]) == 2
+    assert "--plot" in capsys.readouterr().err
 
 
 def test_reasons_are_translated_at_the_border(file, capsys):
@@ -410,11 +443,13 @@ def test_every_system_that_can_be_built_is_in_one_table(kind, tmp_path):
 def test_rows_in_the_order_that_is_asked_for():
     data = words(1)
     for column in ("units", "depth", "parameters"):
-        rows = [x for x in compare(data, sort=column).rows if x.applies]
+        rows = [x for x in compare(data, sort=column).rows if x.applies and x.stores == "labels"]
         known = [getattr(x, column) for x in rows if getattr(x, column) is not None]
         assert known == sorted(known) and len(known) > 5
-    names = [x.name for x in compare(data, sort="name").rows if x.applies and x.kind != "bound"]
-    assert names == sorted(names)
+    named = [x for x in compare(data, sort="name").rows if x.applies and x.kind != "bound"]
+    for stores in ("labels", "distributions"):
+        names = [x.name for x in named if x.stores == stores]
+        assert names == sorted(names) and names
     with pytest.raises(ByheartError, match="sort must be one of parameters, dense"):
         compare(data, sort="size")
 

@@ -84,7 +84,10 @@ def test_the_sizes_of_a_model_are_attributes():
     assert {name: getattr(model.bits, name) for name in bits} == bits
     assert model.bits.encoded == model.record.bits.encoded
     assert model.bits.information == 3.0
-    assert repr(model) == f"<Model: hash-fold-retrieve, {counts['nonzero']} nonzero parameters>"
+    assert repr(model) == (
+        f"<Model: hash-fold-retrieve, {counts['nonzero']} nonzero parameters, "
+        f"proved on {model.record.data.sequences} sequences>"
+    )
 
 
 def test_html_is_escaped():

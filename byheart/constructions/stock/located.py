@@ -175,7 +175,8 @@ class Located(Construction):
     ) -> dict[str, NDArray]:
         """The tensors of an MLP: neurons [M, D], biases [M] and what each writes, [M, D]."""
 
-    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
+    def planned(self, dataset: Dataset, contexts: Contexts) -> tuple[Plan, list[NDArray], NDArray]:
+        """Its sizes, and the contexts and answers that it stores, for prepared data."""
         vocabulary = self.vocabulary(dataset)
         number = np.array([vocabulary.numbers[str(x)] for x in dataset.tokens], np.int64)
         names = np.array([vocabulary.numbers[str(x)] for x in dataset.label_names], np.int64)
@@ -185,12 +186,14 @@ class Located(Construction):
         answers = names[dataset.labels[contexts.first]]
         end = vocabulary.numbers[vocabulary.end]
         plan, first = self.plan(sequences, answers, len(vocabulary.tokens), end)
-        known = [sequences[i] for i in first]
-        wanted = answers[first]
-        watch.note(f"{len(first):,} contexts, {plan.width} lanes, {plan.heads} heads")
+        return plan, [sequences[i] for i in first], answers[first]
+
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
+        plan, known, wanted = self.planned(dataset, contexts)
+        watch.note(f"{len(known):,} contexts, {plan.width} lanes, {plan.heads} heads")
         if self.superposed is not None:
-            return self.spread(dataset, number, plan, known, wanted, watch)
-        stored = np.flatnonzero(wanted != end)
+            return self.spread(dataset, plan, known, wanted, watch)
+        stored = np.flatnonzero(wanted != plan.end)
         step = -(-WIDER // plan.heads) * plan.heads
         for tries in range(1, 2 if self.width else TRIES + 1):  # each plan is larger than the last
             random = np.random.default_rng(self.seed)
@@ -211,23 +214,20 @@ class Located(Construction):
         )
         always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
         note = f"smallest reach of a context: {neurons.reach.min():.3g}"
-        return self.built(dataset, number, network, holders, always, tries, note)
+        return self.built(dataset, network, holders, always, tries, note)
 
     def built(
         self,
         dataset: Dataset,
-        number: NDArray[np.int64],
         network: Checkpoint,
         holders: tuple[Holder, ...],
         always: tuple[Neuron, ...],
         tries: int,
         note: str,
     ) -> Built:
-        """The checkpoint with what it promises about the texts.
-
-        number  of each token of the dataset in the vocabulary
-        """
+        """The checkpoint with what it promises about the texts."""
         vocabulary, kind = self.vocabulary(dataset), TOKEN if is_corpus(dataset) else TEXT
+        number = np.array([vocabulary.numbers[str(x)] for x in dataset.tokens], np.int64)
         names = np.array([vocabulary.numbers[str(x)] for x in dataset.label_names], np.int64)
         sequences = np.split(number[dataset.ids], dataset.starts[1:-1])
         facts = facts_of(dataset.rows, sequences, names[dataset.labels], holders)
@@ -299,13 +299,7 @@ class Located(Construction):
         return sorted(set(map(int, parts)))
 
     def spread(
-        self,
-        dataset: Dataset,
-        number: NDArray[np.int64],
-        plan: Plan,
-        known: list[NDArray],
-        answers: NDArray,
-        watch: Watch,
+        self, dataset: Dataset, plan: Plan, known: list[NDArray], answers: NDArray, watch: Watch
     ) -> Built:
         """The checkpoint whose neurons hold all contexts together, ends of texts included."""
         random = np.random.default_rng(self.seed)
@@ -337,7 +331,7 @@ class Located(Construction):
             f"{len(known):,} contexts in superposition over {count:,} neurons, fitted by gradient "
             f"descent: {share:.3g} bits per parameter of the memory"
         )
-        return self.built(dataset, number, network, holders, (), tries, note)
+        return self.built(dataset, network, holders, (), tries, note)
 
     def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
         """The context and the block of every neuron, and False for decoys.

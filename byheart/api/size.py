@@ -1,0 +1,213 @@
+"""size: how big a model this data needs, to build it, to store it in a stock one, to train it.
+
+Nothing is built. Where an answer is a rule and not a theorem, it says so.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..claims.result import Result
+from ..constructions.stock.located import Located
+from ..data.contexts import contexts
+from ..data.load import dataset_of, name_of
+from ..errors import ByheartError
+from ..machine.tables import Content, Tabular
+from ..machine.watch import SILENT, Watch
+from ..theory import Bound, DataFacts, Question, answers
+from ..theory.facts import data_facts
+from ..theory.information import ALLENZHU_2024, bits_needed, label_entropy, morris_2025
+from ..theory.papers import cited
+from .configure import configured, default_method, prepare, with_positions
+from .reading import data_for_method, reading_of
+
+# bits of networks for 80 to 858,365 bits of labels, within a fifth (benchmarks sizes)
+OVERHEAD, ONCE = 40, 450
+SECONDS = 1e-4  # of one CPU per context, the slowest measured: texts take more than short rows
+ATTENTION = ("kajitsuka2025", "madden2024")  # papers whose lower bounds are about attention
+KNOWN = ("positions", "on_conflict")
+MANY = 200_000  # contexts of a stock checkpoint that is not planned: its proof is quadratic
+
+
+@dataclass(frozen=True)
+class Size(Result):
+    """One answer: numbers that are not known are None.
+
+    parameters  about so many; a range where rules of thumb differ
+    bits        of all of them
+    bytes       of the weights on the disk
+    seconds     of one CPU, in order of magnitude
+    source      where the numbers are from, or why there are none
+    """
+
+    name: str
+    parameters: tuple[int, ...]
+    bits: int | None
+    neurons: int | None
+    bytes: int | None
+    seconds: float | None
+    source: str
+    applies: bool = True
+
+
+@dataclass(frozen=True, repr=False)
+class Sizes(Tabular, Result):
+    """How big a model a dataset needs.
+
+    Attributes:
+        exact: An exact network of the default method, proved on all of the data.
+        stock: A GPT-2 whose facts are held by a neuron each.
+        trained: What rules of thumb of trained models say.
+        least: The lower bound for these contexts.
+        distributions: The same where a context has several labels; None where none has.
+    """
+
+    name: str
+    sequences: int
+    contexts: int
+    labels: int
+    conflicts: int
+    exact: Size
+    stock: Size
+    trained: Size
+    least: Size
+    distributions: Size | None = None
+
+    @property
+    def lines(self) -> tuple[Size, ...]:
+        every = (self.exact, self.stock, self.trained, self.least, self.distributions)
+        return tuple(line for line in every if line is not None)
+
+    def table(self) -> Content:
+        head = ("", "parameters", "bits", "neurons", "bytes", "seconds", "source")
+        rows = [
+            ("" if x is None else " to ".join(map(str, x)) if isinstance(x, tuple) else x)
+            for line in self.lines
+            for x in list(vars(line).values())[:-1]
+        ]
+        wide = len(head)
+        return (
+            f"{self.name}: {self.contexts:,} contexts",
+            head,
+            [tuple(rows[i : i + wide]) for i in range(0, len(rows), wide)],
+        )
+
+
+def size(
+    data: Any,
+    *,
+    positions: bool | None = None,
+    on_conflict: str = "refuse",
+    loading: Mapping[str, Any] | None = None,
+    watch: Watch = SILENT,
+    **reading: Any,
+) -> Sizes:
+    """How big a model a dataset needs: to build exactly, as a stock checkpoint, to train.
+
+    Args:
+        data: What is to be memorised: a Dataset, or whatever `load` reads.
+        positions: As in `compile`.
+        on_conflict: As in `compile`.
+        loading: The options of `load` for a file.
+        watch: Where progress is reported.
+        **reading: The options of `load`, one by one.
+
+    Returns:
+        Four lines, and a fifth where contexts have several labels.
+
+    Example:
+        >>> import byheart
+        >>> found = byheart.size([("The capital of France is", "Paris"), ("2 and 2 is", "4")])
+        >>> found.exact.applies, found.stock.neurons
+        (True, 2)
+    """
+    loading, _ = reading_of(loading, reading, KNOWN)
+    watch.stage("loading")
+    dataset = dataset_of(data, loading)
+    watch.stage("counting")
+    facts = data_facts(dataset)
+    grouped = contexts(dataset, positions=True)
+    conflicts = int(grouped.conflicts(dataset).sum())
+    labels = dataset.labels[grouped.first]
+    entropy = label_entropy(np.bincount(labels).tolist())
+    worst = bits_needed(len(grouped), max(1, len(dataset.label_names)))
+    bound_lines = _bounds(facts, worst)
+    watch.stage("planning")
+    rates = morris_2025(), ALLENZHU_2024
+    trained = tuple(math.ceil(entropy / rate) for rate in rates)
+    rule = f"rules of thumb: {rates[0]:g} bits each ({cited('morris2025')}), "
+    rule += f"{rates[1]:g} ({cited('allenzhu2024')})"
+    return Sizes(
+        name_of(data),
+        len(dataset),
+        len(grouped),
+        len(dataset.label_names),
+        conflicts,
+        _exact(dataset, entropy, positions, on_conflict),
+        _stock(data, len(dataset), loading or {}, on_conflict),
+        Size("to train", trained, math.ceil(entropy), None, None, None, rule),
+        bound_lines[0],
+        bound_lines[1] if conflicts else None,
+    )
+
+
+def _exact(dataset: Any, entropy: float, positions: bool | None, on_conflict: str) -> Size:
+    """The plan of the default method, and what networks of so many bits took."""
+    from ..constructions.retrieval.build import estimate  # numba is slow
+
+    method = default_method(dataset)
+    try:
+        given = {} if positions is None else {"positions": positions}
+        chosen = with_positions(configured(method, None, 0, given), dataset)
+        prepared = prepare(chosen, dataset, on_conflict)
+        parameters = estimate(*prepared, chosen)  # type: ignore[arg-type]
+    except ByheartError as error:
+        return Size("to build exactly", (), None, None, None, None, error.message, False)
+    count = len(prepared[1])
+    bits = round(entropy + OVERHEAD * math.sqrt(entropy) + ONCE)
+    seconds = 1 + SECONDS * count
+    source = f"{method}, estimated from its plan"
+    return Size("to build exactly", (parameters or 1,), bits, None, bits // 8, seconds, source)
+
+
+def _stock(data: Any, count: int, loading: Mapping[str, Any], on_conflict: str) -> Size:
+    """The plan of a GPT-2, whose neurons are its contexts, for the text as its tokenizer has it."""
+    name, chosen = "as a stock checkpoint", configured("gpt2", None, 0, {})
+    assert isinstance(chosen, Located)
+    try:
+        if count > MANY:
+            raise ByheartError(f"{count:,} contexts are too many for a neuron each.")
+        own = {x: y for x, y in loading.items() if x not in ("unit", "window", "length")}
+        dataset = data_for_method(data, chosen, own)
+        held, grouped = prepare(chosen, chosen.prepared(dataset), on_conflict)
+        plan, _, _ = chosen.planned(held, grouped)
+    except ByheartError as error:
+        return Size(name, (), None, None, None, None, error.message, False)
+    d, m = plan.width, plan.hidden
+    block = 4 * d * d + 4 * d + 2 * d * m + m + d + 4 * d  # attention, MLP and two norms
+    parameters = (plan.vocabulary + plan.context_length) * d + plan.layers * block + 2 * d
+    seconds = 1 + SECONDS * m + 2e-8 * m * m * plan.layers
+    source = "gpt2 in float32, one neuron per token of an answer"
+    return Size(name, (parameters,), None, m, 4 * parameters, seconds, source)
+
+
+def _bounds(facts: DataFacts, worst: float) -> tuple[Size, Size]:
+    """The tightest theorems for labels and for distributions."""
+    found: dict[str, tuple[float, Bound]] = {}
+    for bound in answers(Question(facts)):
+        stated = bound.applies and bound.kind == "theorem" and bound.direction == "at_least"
+        if stated and bound.value and bound.paper in ATTENTION:
+            found[bound.quantity] = max(
+                found.get(bound.quantity, (0.0, bound)), (bound.value, bound), key=lambda x: x[0]
+            )
+    lines = []
+    for what, name in (("labels", "for the worst labels"), ("distributions", "for distributions")):
+        value, tightest = found.get(f"parameters ({what})", (0.0, None))
+        source = "no theorem" if tightest is None else cited(f"{tightest.paper}, {tightest.item}")
+        bits = math.ceil(worst) if what == "labels" else None
+        least = () if tightest is None else (math.ceil(value),)
+        lines.append(Size(f"at least, {name}", least, bits, None, None, None, source))
+    return lines[0], lines[1]
