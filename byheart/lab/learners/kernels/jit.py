@@ -22,7 +22,7 @@ def compiled(kernel: Callable, **options: Any) -> Any:
     Numba compiles it again when its own file has changed, and not when a kernel of another file has
     that was compiled into it. So what is kept is stamped with all files instead.
     """
-    found = njit(kernel, **OPTIONS, **options)
+    found = njit(**OPTIONS, **options)(kernel)
     kept = getattr(found._cache, "_cache_file", None)  # there is no public way to the stamp
     if kept is not None:
         kept._source_stamp = SOURCES
