@@ -37,6 +37,7 @@ FILES = (
 )
 DTYPES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 CERTIFICATE = "certificate.json"
+OLDER_THETA = 10_000  # of libraries that look for it elsewhere and do not find it
 SMALLEST = 2.0**-126  # normal number of float32
 BESIDE = ("README.md", "data.jsonl", ".gitattributes", ".gitignore", ".DS_Store")  # not loaded
 FOLDERS = (".git", ".cache")
@@ -164,8 +165,11 @@ def read_shape(content: bytes) -> tuple[Shape, dict[str, Any]]:
         rope = texts.closed(raw["rope_parameters"], inner, ("rope_type", "rope_theta"))
         check.read_choice(rope, "rope_type", ("default",), inner)
         theta = read_real(rope, "rope_theta", 1, 1e9, inner)
-        if raw.get("rope_theta", rope["rope_theta"]) != rope["rope_theta"]:
-            check.refuse(f'{where}: "rope_theta" is not that of "rope_parameters"')
+        older = read_real(raw, "rope_theta", 1, 1e9, where) if "rope_theta" in raw else OLDER_THETA
+        if older != theta:
+            check.refuse(
+                f'{where}: "rope_theta" is {float(older)!r}, not that of "rope_parameters"'
+            )
     sizes = v, places, width, layers, heads, head, neurons
     return Shape(kind, *sizes, activation, epsilon, theta), raw
 

@@ -31,6 +31,7 @@ from .truth import lines, neurons, read_lines
 FILES: tuple[str, ...] = names.STOCK
 NOTES = "byheart.json"
 STORED = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+OLDER_THETA = 10_000  # of libraries that look for it elsewhere and do not find it
 SMALLEST = 2.0**-126  # normal number of float32
 METADATA = {"format": "pt"}  # of safetensors; with another one, libraries convert the tensors
 
@@ -111,11 +112,12 @@ def _config(given: Object) -> dict[str, Any]:
         given.refuse("head_dim is odd")
     rope = given.object("rope_parameters")
     rope.expect("rope_type", "default")
-    base = rope.values.get("rope_theta")
-    if not isinstance(base, int | float) or isinstance(base, bool) or not 1 <= base <= 1e9:
-        rope.refuse(f"rope_theta is {shown(base)}, not a number from 1 to 1e9")
-    if given.values.get("rope_theta", base) != base:
-        given.refuse(f"rope_theta is {shown(given.values['rope_theta'])} here and {base} inside")
+    base, older = rope.values.get("rope_theta"), given.values.get("rope_theta", OLDER_THETA)
+    for x in (base, older):
+        if not isinstance(x, int | float) or isinstance(x, bool) or not 1 <= x <= 1e9:
+            rope.refuse(f"rope_theta is {shown(x)}, not a number from 1 to 1e9")
+    if older != base:
+        given.refuse(f"rope_theta is {older} where older libraries look for it, and {base} inside")
     return given.values
 
 

@@ -211,7 +211,7 @@ def test_a_config_that_changes_the_numbers_is_judged(folder, file):
     values = {"layer_norm_epsilon": 1e-3}
     if "rope_parameters" in own:
         base = {"rope_theta": 500.0}
-        with pytest.raises(ByheartError, match="here and 500.0 inside"):
+        with pytest.raises(ByheartError, match="look for it, and 500.0 inside"):
             byheart.open(
                 changed(folder, "config.json", rope_parameters=own["rope_parameters"] | base)
             )
