@@ -375,7 +375,7 @@ def test_unreadable_files(tmp_path):
         written(tmp_path, "blank.jsonl", " \n\n"): "holds no sequences",
         written(tmp_path, "latin.jsonl", b'{"input": ["\xe9"], "label": 1}'): "line 1: byte 13 is",
         written(tmp_path, "latin.txt", b"a b\nc \xe9"): "line 2: not UTF-8",
-        written(tmp_path, "wide.txt", "a b".encode("utf-16")): "not UTF-8",
+        written(tmp_path, "wide.txt", "a b".encode("utf-16-le")): "holds a NUL byte",
         written(tmp_path, "binary.txt", b"a\nb\0c"): "line 2: holds a NUL byte",
     }  # fmt: skip
     (tmp_path / "pages").mkdir()
