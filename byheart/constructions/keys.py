@@ -132,7 +132,7 @@ def numbered(dataset: Dataset, contexts: Contexts, positions: bool, seed: int) -
     """The columns in numbers; refused where a sequence has one token twice (A3)."""
     spec = input_of(dataset, positions)
     seen, sums = sums_of(dataset, contexts, spec)
-    index = sums.indices[sums.which]
+    index = sums.members[sums.which]
     used, places = np.unique(index, return_inverse=True)
     points = seen.vectors[used]
     weights = _weights(points, spec, random.Random(seed))

@@ -1,6 +1,7 @@
 """Arrays: values numbered in sorted order, and sequences of different lengths in one array."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,72 @@ Ints = NDArray[np.int64]
 FITS = 2**62
 ROWS = 1 << 24  # rows numbered at once if there are many
 BLOCK = 1 << 22  # token numbers handled at once: temporary arrays stay at some tens of megabytes
+WRITTEN, OVERLAP = 1 << 24, 4  # token numbers of pieces that are written out, in all, per value
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Pieces of one array, one after another; they may overlap, and are not written out.
+
+    A text of n tokens has n contexts of up to w tokens: written out, these are n w numbers. Parts
+    of them (slices, and the numbers at given places) are arrays.
+    """
+
+    values: NDArray[np.integer]
+    begins: Ints  # [pieces] in the values
+    starts: Ints  # [pieces + 1] in what this stands for, as of a dataset
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, slice):
+            return self.values[self.origin(np.asarray(key))]
+        start, stop, _ = key.indices(len(self))
+        a = int(np.searchsorted(self.starts, start, side="right")) - 1
+        b = int(np.searchsorted(self.starts, stop))
+        own = self.starts[a : b + 1].clip(start, stop)
+        begins = self.begins[a:b] + own[:-1] - self.starts[a:b]
+        return self.values[places(begins, np.diff(own))]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
+        """All of it written out, for who needs that."""
+        return take(self.values, self.begins, np.diff(self.starts)).astype(dtype or self.dtype)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    def astype(self, dtype: Any) -> "Windows":
+        return replace(self, values=self.values.astype(dtype))
+
+    def origin(self, at: Ints) -> Ints:
+        """Where the numbers at these places stand in the values."""
+        piece = np.searchsorted(self.starts, at, side="right") - 1
+        return self.begins[piece] + at - self.starts[piece]
+
+    def numbered(self) -> tuple[NDArray, "Windows"]:
+        """The distinct values in increasing order, and the place of each value among them."""
+        change = np.bincount(self.begins, minlength=len(self.values) + 1)
+        ends = self.begins + np.diff(self.starts)
+        inside = np.cumsum(change - np.bincount(ends, minlength=len(change)))[:-1] > 0
+        distinct, numbers = number(self.values[inside])
+        values = np.zeros(len(self.values), np.int64)
+        values[inside] = numbers
+        return distinct, replace(self, values=values)
+
+
+def pieces(values: "NDArray | Windows", starts: Ints, lengths: Ints) -> "NDArray | Windows":
+    """The pieces values[starts[i] : starts[i] + lengths[i]], one after another.
+
+    Very many numbers stay where they are if most of them overlap. A piece of windows lies in one.
+    """
+    if isinstance(values, Windows):
+        starts = values.origin(starts)
+        values = values.values
+    if int(lengths.sum()) > max(WRITTEN, OVERLAP * len(values)):
+        return Windows(values, starts, offsets(lengths))
+    return take(values, starts, lengths)
 
 
 def check_size(name: str, value: object, least: int = 1) -> None:
@@ -20,12 +87,14 @@ def check_size(name: str, value: object, least: int = 1) -> None:
         raise OptionError(name, value, f"must be an integer of {least} or more")
 
 
-def number(values: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:
+def number(values: "NDArray | Windows", room: int = 1024) -> tuple[NDArray, Any]:
     """The distinct values in increasing order, and the place of each value among them.
 
     Integers close to each other need no sorting: mark those that occur, then count the marks from
     the left. There is always room for some marks, however few values there are.
     """
+    if isinstance(values, Windows):
+        return values.numbered()
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < max(4 * len(values), room):
@@ -128,8 +197,11 @@ def places(starts: Ints, lengths: Ints) -> Ints:
     return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
 
 
-def take(values: NDArray, starts: Ints, lengths: Ints) -> NDArray:
-    """The pieces values[starts[i] : starts[i] + lengths[i]], one after another."""
+def take(values: "NDArray | Windows", starts: Ints, lengths: Ints) -> NDArray:
+    """The pieces values[starts[i] : starts[i] + lengths[i]], one after another, written out."""
+    if isinstance(values, Windows):
+        starts = values.origin(starts)
+        values = values.values
     ends = offsets(lengths)
     result = np.empty(ends[-1], values.dtype)
     for a, b in blocks(ends):

@@ -88,7 +88,9 @@ def contexts(dataset: Dataset, positions: bool, last: bool = True) -> Contexts:
             break
     if dataset.every:
         owner = dataset.owner
-        own = np.arange(len(owner)) - dataset.starts[owner] if positions else dataset.ids
+        own = (
+            np.arange(len(owner)) - dataset.starts[owner] if positions else np.asarray(dataset.ids)
+        )
         group, first = _group(group[owner] * (int(own.max()) + 1) + own)
     return Contexts(group, first, positions, positions or last)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ..machine.tables import plural
-from .arrays import Ints, beyond_float, number, number_rows, offsets, take
+from .arrays import BLOCK, Ints, Windows, beyond_float, number, number_rows, offsets, pieces, take
 from .layout import Layout
 from .records import pack, plain_rows
 
@@ -30,7 +30,7 @@ class Dataset:
     kind      "string", "number" or "vector".
     tokens    the distinct tokens, sorted: a tuple of strings, or an array [V, d], int64 or float64.
     ids       token numbers of all sequences, one after another: sequence i is
-              ids[starts[i] : starts[i + 1]].
+              ids[starts[i] : starts[i + 1]]. Where they are very many, they are not written out.
     labels    label number of each sequence or, with `every`, of each token (aligned with ids);
               label_names, sorted, are strings or integers. Whatever has a label is a prediction.
     counts    how often each sequence was seen.
@@ -65,7 +65,7 @@ class Dataset:
 
     kind: str
     tokens: tuple[str, ...] | NDArray
-    ids: NDArray[np.int32]
+    ids: NDArray[np.int32] | Windows
     starts: Ints  # [N + 1]
     labels: NDArray[np.int32]  # [predictions]
     label_names: tuple[str, ...] | tuple[int, ...]
@@ -228,7 +228,7 @@ class Dataset:
         lengths, starts = self.lengths[kept], self.starts[kept]
         return replace(
             self,
-            ids=take(self.ids, starts, lengths),
+            ids=pieces(self.ids, starts, lengths),
             starts=offsets(lengths),
             labels=take(self.labels, starts, lengths) if self.every else self.labels[kept],
             counts=self.counts[kept],
@@ -264,7 +264,8 @@ class Dataset:
             digest.update(vectors.astype("<i8" if large else "<f8").tobytes())
         digest.update(_json_lines(self.label_names))
         for array in (self.lengths, self.ids, self.labels, self.counts):
-            digest.update(array.astype("<i8").tobytes())
+            for start in range(0, len(array), BLOCK):
+                digest.update(array[start : start + BLOCK].astype("<i8").tobytes())
         return digest.hexdigest()
 
 

@@ -46,7 +46,7 @@ class Items:
             for tokens, rows in self._documents():
                 result.setdefault(tokens, []).extend(rows)
             return result
-        ids, starts = self.dataset.ids.tolist(), self.dataset.starts.tolist()
+        ids, starts = np.asarray(self.dataset.ids).tolist(), self.dataset.starts.tolist()
         for row, (start, end) in enumerate(pairwise(starts)):
             result.setdefault(self._key(ids[start:end]), []).append(row)
         return result

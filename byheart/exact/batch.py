@@ -7,8 +7,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrays import BLOCK, Windows
+from ..machine.memory import require
 from .network import Dyadic, Input, dyadic
 
+BYTES = 5  # of memory for a token at a position, whether it occurs or not
+COLUMN_BYTES = 40  # for one that occurs, beside its coordinates: its hash or its lanes
 Ints = NDArray[np.int64]
 
 
@@ -17,7 +21,7 @@ class Batch:
     """Sequences over token vectors: sequence i is vectors[ids[starts[i]:starts[i + 1]]]."""
 
     vectors: NDArray  # [V, d], int64 or float64
-    ids: NDArray[np.integer]
+    ids: NDArray[np.integer] | Windows
     starts: Ints
 
     def __len__(self) -> int:
@@ -37,7 +41,7 @@ class Columns:
     exponent: int
     batch: Batch
     spec: Input
-    numbers: Ints | None  # column number of (token, position), or None without positions
+    numbers: NDArray[np.int32] | None  # of (token, position), or None without positions
 
     @property
     def absent(self) -> int | None:
@@ -56,11 +60,20 @@ class Columns:
 
     def indices(self, chunk: int) -> Iterator[tuple[slice, NDArray]]:
         """Slices of the batch, with the column numbers of their sequences: [chunk, columns]."""
-        for part in _parts(self.batch, chunk):
-            padded = padded_ids(self.batch, part, self.spec)
-            if self.numbers is not None:
-                padded = self.numbers[padded * (self.spec.length + 1) + positions(self.spec)]
-            yield part, padded
+        for part in parts(self.batch, chunk):
+            yield part, self.index(part)
+
+    def index(self, part: slice) -> NDArray[np.int64]:
+        """The column numbers of some of the sequences: [sequences, columns]."""
+        padded = padded_ids(self.batch, part, self.spec)
+        if self.numbers is None:
+            return padded
+        return self.numbers[padded * self.places + positions(self.spec)].astype(np.int64)
+
+    @property
+    def places(self) -> int:
+        """The positions of a token in `numbers`, and the extra column's."""
+        return self.spec.length + 1
 
     def tokens(self, part: slice) -> NDArray[np.bool_]:
         """[chunk, columns]: which columns are tokens of their sequence."""
@@ -68,25 +81,33 @@ class Columns:
         return np.arange(self.spec.columns) >= (self.spec.columns - lengths)[:, None]
 
 
-def columns(spec: Input, batch: Batch, chunk: int = 1 << 16) -> Columns:
-    """The distinct columns the network sees: token vectors, padding, positions if wanted."""
+def columns(spec: Input, batch: Batch) -> Columns:
+    """The distinct columns the network sees: token vectors, padding, positions if wanted.
+
+    ByheartError if they do not fit into memory.
+    """
     padding = spec.padding or (dyadic(0),) * spec.dimension
     vectors, exponent = exact_integers(batch.vectors, [padding, *filter(None, [spec.extra])])
     if not spec.positions:
         return Columns(vectors, exponent, batch, spec, None)
     places = spec.length + 1
+    require(BYTES * len(vectors) * places, "this data", what := "a column per token and position")
     used = np.zeros(len(vectors) * places, dtype=bool)
-    for part in _parts(batch, chunk):
+    for part in parts(batch, max(1, BLOCK // spec.columns)):
         used[(padded_ids(batch, part, spec) * places + positions(spec)).ravel()] = True
-    token, position = np.divmod(np.flatnonzero(used), places)
+    found = np.flatnonzero(used)
+    require((COLUMN_BYTES + 8 * spec.dimension) * len(found), "this data", what)
     unit = 1 << -exponent
-    if vectors.dtype == object or unit * places >= 1 << 62:
-        position = position.astype(object)
-    with_position = np.concatenate([vectors[token], (position * unit)[:, None]], axis=1)
-    return Columns(with_position, exponent, batch, spec, np.cumsum(used) - 1)
+    long = vectors.dtype == object or unit * places >= 1 << 62
+    result = np.empty((len(found), spec.dimension + 1), object if long else np.int64)
+    for start in range(0, len(found), BLOCK):
+        token, position = np.divmod(found[start : start + BLOCK], places)
+        result[start : start + BLOCK, :-1] = vectors[token]
+        result[start : start + BLOCK, -1] = position.astype(result.dtype) * unit
+    return Columns(result, exponent, batch, spec, np.cumsum(used, dtype=np.int32) - np.int32(1))
 
 
-def _parts(batch: Batch, chunk: int) -> Iterator[slice]:
+def parts(batch: Batch, chunk: int) -> Iterator[slice]:
     for start in range(0, len(batch), chunk):
         yield slice(start, min(start + chunk, len(batch)))
 

@@ -10,6 +10,7 @@ from ..claims.kind import Progress, Runtime
 from ..claims.model import ModelData, cannot_read
 from ..claims.verification import PROVED, REFUTED, SAMPLED, Judging, Verification
 from ..data import contexts as grouping
+from ..data.arrays import blocks
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..machine.words import quoted
@@ -103,7 +104,9 @@ def batch_of_data(model: ExactModel, dataset: Dataset) -> tuple[Batch, np.ndarra
     named = [outputs.get(name, -1) for name in dataset.label_names]
     wanted = np.array(named, dtype=np.int64)[dataset.labels]
     unread = dataset.lengths < _with_ids(model.network)[1]
-    unread[np.repeat(np.arange(len(dataset)), dataset.lengths)[strange[dataset.ids]]] = True
+    for a, b in blocks(dataset.starts) if strange.any() else ():
+        ids = dataset.ids[dataset.starts[a] : dataset.starts[b]]
+        unread[np.repeat(np.arange(a, b), dataset.lengths[a:b])[strange[ids]]] = True
     wanted[unread[dataset.owner]] = -1
     return Batch(vectors, dataset.ids, dataset.starts), wanted
 

@@ -16,6 +16,8 @@ import numpy as np
 from numpy import uint64
 from numpy.typing import NDArray
 
+from ...data.arrays import BLOCK, Windows
+from ...exact.batch import Columns
 from ...machine.kernels import njit
 
 Ints = NDArray[np.int64]
@@ -26,7 +28,8 @@ SAFE = 1 << 61  # sums stay below 2^63
 class Sums:
     """One integer per column to one per context: phi(own) + 2 sum(phi), or sum(phi)."""
 
-    indices: NDArray[np.signedinteger]  # [sequences, columns] column numbers
+    # [sequences, columns] column numbers; the columns themselves where sequences are windows
+    indices: NDArray[np.signedinteger] | Columns
     which: Ints  # [contexts] its sequence
     own: Ints | None  # [contexts] the number of its own column, None if it does not count
     total: int  # the largest sum of coefficients
@@ -34,13 +37,33 @@ class Sums:
     level: bool
 
     def __call__(self, phi: Ints) -> Ints:
-        sums = np.empty(len(self.which), np.int64)
-        if self.own is None:
-            phi = np.concatenate([phi, np.zeros(1, np.int64)])  # no column counts 0
-            _add_up(phi, self.indices, self.which, self.which[:0], sums)
+        sums, own = np.empty(len(self.which), np.int64), self.own
+        if own is None:
+            phi, own = np.append(phi, 0), self.which[:0]  # no column counts 0
+        if isinstance(self.indices, Columns):
+            _add_windows(phi, *self._windows(self.indices), own, sums)
         else:
-            _add_up(phi, self.indices, self.which, self.own, sums)
+            _add_up(phi, self.indices, self.which, own, sums)
         return sums
+
+    def _windows(self, seen: Columns) -> tuple:
+        """For each context, where its tokens stand among those of the text, and how many."""
+        ids = seen.batch.ids
+        assert isinstance(ids, Windows)
+        begins, lengths = ids.begins[self.which], np.diff(ids.starts)[self.which]
+        numbers, stride = seen.numbers, seen.places
+        if numbers is None:
+            numbers, stride = np.arange(len(seen.vectors), dtype=np.int32), 0
+        padding = len(seen.batch.vectors) * max(1, stride)
+        return numbers, ids.values, begins, lengths, seen.spec.columns, stride, padding
+
+    @property
+    def members(self) -> NDArray[np.signedinteger]:
+        """[sequences, columns] column numbers, written out."""
+        if not isinstance(self.indices, Columns):
+            return self.indices
+        seen = self.indices
+        return seen.index(slice(0, len(seen.batch))).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +114,9 @@ def hash_contexts(
         if 0 in weights:
             return None
         thresholds = fold_thresholds(largest, token_folds)
-        tokens = _fold(values, thresholds).astype(np.int64)
+        tokens = np.empty(len(values), np.int64)
+        for start in range(0, len(values), BLOCK):
+            tokens[start : start + BLOCK] = _fold(values[start : start + BLOCK], thresholds)
         contexts = sums(tokens)
         low, high = int(contexts.min()), int(contexts.max())
         low = low if sums.level else 0
@@ -115,6 +140,24 @@ def _add_up(phi, indices, which, own, sums):
         total = np.int64(0)
         for j in range(indices.shape[1]):
             total += phi[indices[which[i], j]]
+        sums[i] = 2 * total + phi[own[i]] if own.shape[0] else total
+
+
+@njit
+def _add_windows(phi, numbers, values, begins, lengths, columns, stride, padding, own, sums):
+    """The same for windows of a text: numbers[value * stride + position] is a token's column."""
+    step = 1 if stride else 0
+    before = np.zeros(columns + 1, np.int64)  # what so many columns of padding add up to
+    for j in range(columns - lengths.min()):
+        before[j + 1] = before[j] + phi[numbers[padding + j * step]]
+    for i in range(begins.shape[0]):
+        missing = columns - lengths[i]
+        total = before[missing]
+        for j in range(lengths[i]):
+            token = np.int64(values[begins[i] + j])
+            if step:
+                token = token * stride + missing + j
+            total += phi[numbers[token]]
         sums[i] = 2 * total + phi[own[i]] if own.shape[0] else total
 
 

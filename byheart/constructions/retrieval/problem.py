@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.arrays import offsets, take
+from ...data.arrays import Windows, offsets, pieces
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import AssumptionError
@@ -149,16 +149,23 @@ def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns,
     sequences = np.flatnonzero(used)
     which = (np.cumsum(used) - 1)[owner]
     lengths = dataset.lengths[sequences]
-    ids = take(dataset.ids, dataset.starts[sequences], lengths)
+    ids = pieces(dataset.ids, dataset.starts[sequences], lengths)
     seen = columns(replace(spec, extra=None), Batch(dataset.vectors, ids, offsets(lengths)))
-    indices = np.empty((len(sequences), seen.spec.columns), np.int32)
-    for part, index in seen.indices(1 << 16):
-        indices[part] = index
+    indices: NDArray | Columns = seen
+    if not isinstance(ids, Windows):
+        indices = np.empty((len(sequences), seen.spec.columns), np.int32)
+        for part, index in seen.indices(1 << 16):
+            indices[part] = index
     if spec.padding is None:
         level = int(lengths.min()) == spec.length
         return seen, Sums(indices, which, None, max(1, spec.length), level)
     place = dataset.own[contexts.first] - dataset.starts[owner] + spec.length - lengths[which]
-    own = indices[which, place]
+    if isinstance(indices, Columns):
+        own: NDArray = dataset.ids[dataset.own[contexts.first]]
+        if seen.numbers is not None:
+            own = seen.numbers[own.astype(np.int64) * seen.places + place]
+    else:
+        own = indices[which, place]
     return seen, Sums(indices, which, own, 2 * spec.length + 1, True)
 
 

@@ -72,7 +72,7 @@ def contexts_of(problem: Inputs) -> Contexts | None:
         extent=np.maximum(whole.max(axis=0) - low, 1),
         ids=ids,
         place=place.astype(np.int64),
-        members=sums.indices,
+        members=sums.members,
         which=sums.which.astype(np.int64),
         own=np.zeros(0, np.int64) if sums.own is None else sums.own.astype(np.int64),
         total=sums.total,

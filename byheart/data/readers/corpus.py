@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...errors import ByheartError, Message
 from ...machine.memory import require
 from ...machine.tables import plural
-from ..arrays import Ints, number, offsets, take
+from ..arrays import Ints, number, offsets, pieces, take
 from ..dataset import Dataset
 from ..documents import Documents
 from ..layout import LISTED, Layout, file_layout, hashed, no_contexts
@@ -32,7 +32,7 @@ from .tokenizers import tokenizer_of
 
 EVERY = "*"
 WIDE = ("utf-16", "utf-32")  # encodings in which NUL bytes are usual
-LARGEST = 1 << 30  # token numbers of all contexts together
+LARGEST = 1 << 36  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
 BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
@@ -337,7 +337,7 @@ def predictions(documents: Documents) -> Dataset:
     return Dataset(
         kind="string" if isinstance(kept[0], str) else "number",
         tokens=tokens,
-        ids=take(ids, places - lengths, lengths),
+        ids=pieces(ids, places - lengths, lengths),
         starts=offsets(lengths),
         labels=labels.astype(np.int32),
         label_names=tuple(names[i] for i in label_numbers),

@@ -29,7 +29,8 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch, Columns, columns, positions
+from ...data.arrays import BLOCK
+from ..batch import Batch, Columns, columns, parts, positions
 from ..lanes import Lane, apply
 from ..network import Embedding, Layer, Network, SparseAttention, dyadic
 from . import kernels
@@ -100,8 +101,8 @@ class Evaluator:
         seen = columns(network.input, batch)
         first, *rest = self.runners
 
-        def answered(job: tuple[slice, NDArray]) -> tuple[int, Numbers]:
-            part, index = job
+        def answered(part: slice) -> tuple[int, Numbers]:
+            index = seen.index(part)
             numbers = _sequences(rest, tokens, index, network.every)
             if network.every:
                 numbers = Numbers(numbers.limbs[seen.tokens(part).ravel()], numbers.base)
@@ -114,12 +115,13 @@ class Evaluator:
         if seen.absent is not None:
             tokens.limbs[seen.absent] = 0
         width = network.input.columns if network.every or len(rest) > 1 else 1
-        parts = []
-        for count, part in each(answered, seen.indices(max(1, _even(len(batch)) // width))):
-            parts.append(part)
+        rows = min(_even(len(batch)) // width, BLOCK // network.input.columns)
+        found = []
+        for count, numbers in each(answered, parts(batch, max(1, rows))):
+            found.append(numbers)
             if progress:
                 progress(count)
-        return _outputs(_stack_up(parts))
+        return _outputs(_stack_up(found))
 
 
 def _blank(network: Network) -> NDArray[np.int64] | None:
