@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+import regex
+
 from ...errors import ByheartError, OptionError
 from ..layout import SEPARATOR
 from .raw import Raw
@@ -26,14 +28,17 @@ OF_WORDS = (SPACED_RULE, "wordpunct")
 WHOLE = (SPACED_RULE, "char")  # whose tokens are the text
 WORD = re.compile(r"\w+|[^\w\s]+")
 # White space, and then U.S.A., or a word with its marks such as Don't or 3.14, or other characters.
-SPACED = r"""\s*+(?:
-    (?:\p{Lu}\.){2,}
-    | [\p{L}\p{M}\p{N}_][\p{L}\p{M}\p{N}_\p{Cf}]*+
-      (?:(?:['’](?=[\p{L}\p{M}])|(?<=\p{N})[.,](?=\p{N}))[\p{L}\p{M}\p{N}_\p{Cf}]++)*+
-    | [^\p{L}\p{M}\p{N}_\s][^\p{L}\p{N}_\s]*+
-)"""
-LETTER = r"\p{L}"
-UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+SPACED = regex.compile(
+    r"""\s*+(?:
+        (?:\p{Lu}\.){2,}
+        | [\p{L}\p{M}\p{N}_][\p{L}\p{M}\p{N}_\p{Cf}]*+
+          (?:(?:['’](?=[\p{L}\p{M}])|(?<=\p{N})[.,](?=\p{N}))[\p{L}\p{M}\p{N}_\p{Cf}]++)*+
+        | [^\p{L}\p{M}\p{N}_\s][^\p{L}\p{N}_\s]*+
+    )""",
+    regex.VERBOSE,
+)
+LETTER = regex.compile(r"\p{L}")
+UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 TEXTS, SAMPLE = 100, 1000  # how many texts, and characters of each, a script is recognised by
 FEW = 4  # lines of prose may well have one comma each
 MARKS = {
@@ -137,9 +142,7 @@ def spaced(text: str) -> list[str]:
     >>> spaced("Don't pay $3.14,\\n  he said. ")
     ["Don't", ' pay', ' $', '3.14', ',', '\\n  he', ' said', '.']
     """
-    import regex  # slow to import
-
-    return regex.findall(SPACED, text.strip(), regex.VERBOSE)
+    return SPACED.findall(text.strip())
 
 
 def normalised(
@@ -162,10 +165,8 @@ def normalised(
 
 def clauses(texts: Iterable[str]) -> list[str]:
     """A note if words cannot be told apart in these texts, judged by how they begin."""
-    import regex
-
     start = "".join(text[:SAMPLE] for text in islice(texts, TEXTS))
-    torn = 2 * len(regex.findall(UNSPACED, start)) > len(regex.findall(LETTER, start)) > 0
+    torn = 2 * len(UNSPACED.findall(start)) > len(LETTER.findall(start)) > 0
     return [CLAUSES] if torn else []
 
 
