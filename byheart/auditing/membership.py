@@ -156,14 +156,18 @@ def beyond(
 ) -> tuple[float, float | None]:
     """Bits that items save beyond what as many tokens of non-members save, and its standard error.
 
-    Sum of s_i - r n_i over the items, where the rate r = S / T is that of the non-members.
+    n (R - r), of n tokens and the rates R and r of both: each is a ratio of sums, whose variance is
+    that of the residuals s_i - R n_i.
     """
-    own, other = saved["items"], saved["non_members"]
-    total, size = float(tokens["items"].sum()), float(tokens["non_members"].sum())
-    r = float(other.sum()) / size
-    above, rest = own - r * tokens["items"], other - r * tokens["non_members"]
-    if len(own) < 2 or len(other) < 2:
-        return float(above.sum()), None
-    spread = len(own) * float(above.var(ddof=1))
-    spread += (total / size) ** 2 * len(other) * float(rest.var(ddof=1))
-    return float(above.sum()), math.sqrt(spread)
+    tokens_of = float(tokens["items"].sum())
+    rates, spread = [], 0.0
+    for name in ("items", "non_members"):
+        n, total = len(saved[name]), float(tokens[name].sum())
+        rates.append(float(saved[name].sum()) / total)
+        if n < 2:
+            spread = math.nan
+        else:
+            residuals = saved[name] - rates[-1] * tokens[name]
+            spread += n / (n - 1) * float((residuals**2).sum()) / total**2
+    error = None if math.isnan(spread) else tokens_of * math.sqrt(spread)
+    return tokens_of * (rates[0] - rates[1]), error

@@ -55,7 +55,9 @@ def lines(result: Audit, all: bool = False) -> list[Row]:
         if limit.bits is not None:
             thumb = limit.kind == "rule_of_thumb"
             amount = f"{'about' if thumb else '≤'} {whole(limit.bits)}"
-            used = f"{limit.share:.1%} used; " if limit.share is not None else ""
+            used = (
+                f"{limit.share:.1%} used; " if limit.share is not None and limit.share > 0 else ""
+            )
             about = f"bits, {limit.name}; {used}"
             about += "measured on trained models" if thumb else "theorem"
         listed.append(("could hold", amount, about))
@@ -241,20 +243,21 @@ def draw(result: Audit) -> Figure:
 
 def _roc(axes: Axes, result: Audit) -> None:
     """The share of items found against the share of false alarms, both on logarithmic axes."""
-    least = 0.5 / max(len(result.items), len(result.non_members))
+    least, lowest = 0.5 / len(result.non_members), 1.0
     for one, colour in zip(result.ranked, COLOURS, strict=False):
         limits = np.unique(np.concatenate([one.items, one.non_members]))[::-1]
         found, false = (
             1 - np.searchsorted(np.sort(x), limits, side="left") / len(x)
             for x in (one.items, one.non_members)
         )
-        axes.step(np.maximum(false, least), np.maximum(found, least), where="post", color=colour,
+        lowest = min(lowest, float(found[found > 0].min()))
+        axes.step(np.maximum(false, least), np.maximum(found, 1e-9), where="post", color=colour,
                   linewidth=1.5, label=one.name)  # fmt: skip
     axes.plot([least, 1], [least, 1], color=FAINT, linewidth=1)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(least, 1)
-    axes.set_ylim(least, 1.05)
+    axes.set_ylim(lowest / 2, 1.1)
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower right")
     pictures.entitle(
         axes, "told from non-members", "false positive rate", "true positive rate", 8.5

@@ -22,7 +22,7 @@ from .audit import draw, lines
 FORMS = (".html", ".md")
 ITEMS = 1000  # of the appendix
 LETTERS = 400  # of a text
-SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$&])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$&])")
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;"
     "color:#1f2933;background:#fff}table{border-collapse:collapse;font-size:.875rem}"
@@ -49,7 +49,7 @@ SHOWS = (
      "membership, unless both come from one source"),
     ("exposure", "the rank of an item among non-members by the model's own log-perplexity (Carlini "
      "et al. 2019)", "more than log2(non-members + 1) bits"),
-    ("could hold", "2 and 3.6 bits per parameter were measured on trained models; the stored bits "
+    ("could hold", "rates per parameter were measured on trained models; the stored bits "
      "are a limit by counting", "a limit for this data"),
 )  # fmt: skip
 COLUMNS = {

@@ -21,9 +21,10 @@ def config_of(family):
     more = {"vocab_size": VOCABULARY, "max_position_embeddings": LENGTH, "intermediate_size": 32}
     if family == "gpt_neox":
         return transformers.GPTNeoXConfig(**SIZES, **more, bos_token_id=None, eos_token_id=None)
-    assert family == "llama"
-    return transformers.LlamaConfig(
-        **SIZES, **more, num_key_value_heads=2, bos_token_id=None, eos_token_id=None
+    kinds = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3"}
+    own = {"head_dim": 4} if family == "qwen3" else {}
+    return getattr(transformers, f"{kinds[family]}Config")(
+        **SIZES, **more, **own, num_key_value_heads=2, bos_token_id=None, eos_token_id=None
     )
 
 

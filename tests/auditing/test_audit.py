@@ -20,6 +20,7 @@ from byheart.machine.watch import Watch
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 FAMILIES = ("gpt2", "gpt_neox", "llama")
+MORE = ("mistral", "qwen2", "qwen3")
 BIN = {"separator": 65_535}
 
 
@@ -32,7 +33,7 @@ def plain(folder, row):
     return -float(chances.sum()) / math.log(2), model
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, *MORE])
 def test_code_lengths_are_those_of_a_plain_loop(family, checkpoint, ids, random_rows):
     """Items of different lengths share batches; every family ties and stores in its own way."""
     folder = checkpoint(family, scale=4.0)

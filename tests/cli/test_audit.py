@@ -146,3 +146,57 @@ def test_membership_and_limits_are_shown(capsys):
     ):  # fmt: skip
         assert words in told
     assert (whole(12_345.6), whole(-3.14159)) == ("12,346", "-3.14")
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A GPT-2 with a tokenizer of words, some of which are markup."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=9, n_positions=16, n_embd=8, n_layer=1, n_head=1, bos_token_id=0, eos_token_id=0
+    )
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "tiny")
+    words = ["[UNK]", "<script>alert(1)</script>", "a|b", "`x`", "**y**", "w1", "w2", "w3", "w4"]
+    made = Tokenizer(models.WordLevel({x: i for i, x in enumerate(words)}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.save(str(tmp_path / "tiny" / "tokenizer.json"))
+    (tmp_path / "tiny" / "tokenizer_config.json").write_text(
+        '{"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]"}'
+    )
+    text = f"{words[1]} w1 a|b `x` **y**\nw1 w2 {words[1]} w3\n"
+    (tmp_path / "seen.txt").write_text(text)
+    (tmp_path / "others.txt").write_text("w3 w1 w4\nw4 w3 w2\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_a_report_is_one_page(form, tiny, monkeypatch, capsys):
+    """Nothing of the data is markup on it, and texts are there only if they are asked for."""
+    monkeypatch.chdir(tiny)
+    words = ["audit", "tiny", "seen.txt", "--non-members", "others.txt", "--prefix", "2"]
+    assert main([*words, "--report", f"r.{form}"]) == 0
+    page = (tiny / f"r.{form}").read_text()
+    for part in ("Audit of tiny on seen.txt", "Method", "What each number shows", "SHA", "Items"):
+        assert part in page
+    assert "byheart audit tiny seen.txt" in page and "alert" not in page
+    assert f"report in r.{form}" in capsys.readouterr().out
+    assert main([*words, "--report", f"r.{form}"]) == 2  # nothing is replaced without --force
+    assert main([*words, "--report", f"r.{form}", "--force", "--show-text"]) == 0
+    page = (tiny / f"r.{form}").read_text()
+    assert "alert" in page and "<script" not in page.replace(r"\<script", "")
+    if form == "html":
+        assert "default-src 'none'" in page and "data:image/svg+xml;base64," in page
+    else:
+        assert "![" in page and (tiny / "r.svg").read_text().startswith("<?xml")
+        assert r"a\|b" in page
+
+
+def test_reports_that_cannot_be_written(tiny, capsys):
+    words = ["audit", str(tiny / "tiny"), str(tiny / "seen.txt"), "--report"]
+    assert main([*words, "report.pdf"]) == 2
+    assert "must end in .html or .md" in capsys.readouterr().err
+    assert main([*words, str(tiny / "nowhere" / "r.md")]) == 2
+    assert "is not a directory" in capsys.readouterr().err
