@@ -51,6 +51,7 @@ class Verified(Verification):
     reading_notes  what there is to say about how it was read
     covered    how many predictions, files and bytes were read, and of how many
     command    the command that accepts what was left out, if something was
+    unclaimed  columns that the model does not read, if nothing else was left out
     unchecked  keys of the JSON that only the folder states
     """
 
@@ -65,6 +66,7 @@ class Verified(Verification):
     reading_notes: tuple[str, ...] | None = None
     covered: Mapping[str, Any] | None = None
     command: str | None = None
+    unclaimed: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
 
     @property
@@ -211,9 +213,12 @@ def verify(
     if checked:
         seconds["verify"] = time.perf_counter() - started
     command = reading = whole = settled = None
+    columns: tuple[str, ...] = ()
     if dataset is not None and held is not None:
         left_out = [] if isinstance(data, Dataset) else source.unaccepted(data, dataset, loading)
         if left_out:
+            alone = len(left_out) == 1 + ("header" in dataset.left_out)  # which names them
+            columns = source.unclaimed(data, dataset, loading) if alone else ()
             name = str(data) if isinstance(data, str | Path) else "DATA"
             command = source.verify_command(
                 model, str(folder or "DIR"), name, reading=dataset.loading
@@ -259,6 +264,7 @@ def verify(
         else (*dataset.notes, *source.skipped_note(dataset)),
         covered=whole,
         command=command,
+        unclaimed=columns,
         unchecked=STATED if dataset is not None else STATED + STATED_OF_DATA,
     )
 

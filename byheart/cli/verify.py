@@ -42,6 +42,7 @@ def command(json: bool, **how: Any) -> None:
     how["checker"] = how["checker"] or False
     result = answer(verify, view, json=json, **how)
     if result.command and not json:
-        copied(f"\nto accept what was left out, run: {result.command}")
+        what = "that" if result.unclaimed else "what was left out"
+        copied(f"\nto accept {what}, run: {result.command}")
     if not result.holds:
         raise typer.Exit(1)

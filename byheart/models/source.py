@@ -163,12 +163,7 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
             f"{plural(len(dataset.unused), 'file')} of the folder {was} not read: {others} "
             "(`include=...`)"
         )
-    elif (
-        dataset.unused
-        and not corpus
-        and not given.keys() >= {"template"}
-        and not given.keys() >= {"input", "label"}
-    ):
+    elif unclaimed(data, dataset, given):
         chosen = " and ".join(map(repr, columns_of(used)))
         noun = "arrays" if kind_of_data(data, used.get("format")) == ".npz" else "columns"  # type: ignore[arg-type]
         sentences.append(
@@ -176,6 +171,13 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
             "(`input=...`, `label=...`)"
         )
     return list(map(Message, sentences))
+
+
+def unclaimed(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns, or arrays, that the model does not read, if nobody named those that it reads."""
+    named = "template" in given or given.keys() >= {"input", "label"}
+    corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
+    return () if corpus or named else dataset.unused
 
 
 def columns_of(used: Mapping[str, Any]) -> list[str]:

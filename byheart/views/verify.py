@@ -11,9 +11,10 @@ from ..api.verify import Verified
 from ..claims.card import bit_rows
 from ..machine.tables import number, plural
 from ..machine.words import brief
-from .model import shown, size_rows, timed, verdict
+from .model import UNSETTLED, shown, size_rows, timed, verdict
 from .terminal import notes, rows
 
+LISTED = 8  # columns that a line names
 ABOUT = {  # what the checker was given of a stock checkpoint's data
     "texts": ", about the texts, which it split by itself",
     "evaluation": ": all answers are those of FORMAT section 3 by a program that is proved in Coq; "
@@ -30,13 +31,16 @@ def view(result: Verified) -> Group:
             about = ", about the tokens of the file" if result.about == "tokens" else ""
         name = "verified" if result.about == "evaluation" else "independent"
         parts.append(Text(f"the {name} checker says {result.checker}{about}"))
+    failures = result.failures if result.checked else result.failures[1:]  # the verdict has it
+    partly = bool(result.unclaimed and result.checked) and result.evidence is None
     parts.append(verdict(summary, result.runtime, result.about))
+    if partly and result.reading is not None:
+        parts[-1], failures = _partly(result, result.reading), ()
     if not result.failures and not result.holds:
         parts.append(Text(f"  that is no proof; --accept {result.evidence} takes it for enough"))
     elif result.evidence in result.accept:
         parts.append(Text(f"  that is no proof, and enough by --accept {result.evidence}"))
     # only the verdict begins at the left, whatever the words of the folder are
-    failures = result.failures if result.checked else result.failures[1:]  # the verdict has it
     parts += [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in failures]
     if result.rebuilt:
         parts.append(Text("compiling the data again gives the same weights, byte for byte"))
@@ -57,6 +61,20 @@ def view(result: Verified) -> Group:
         if result.reading is not None:  # there is data, so the bits that it needs are known
             sizes += bit_rows(summary.bits)
     return Group(*parts, rows(sizes), timed(summary))
+
+
+def _partly(result: Verified, reading: Mapping[str, Any]) -> Text:
+    """One line: for which columns every label is correct, and which columns nobody claims."""
+    asked = reading.get("template") or reading.get("input") or ()
+    answer = reading.get("answer") or reading.get("label")
+    more = len(result.unclaimed) - LISTED
+    others = [*result.unclaimed[:LISTED], *([f"{more:,} more"] if more > 0 else [])]
+    listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+    noun = "distributions" if result.summary.model.claim.probabilities else "labels"
+    return Text(UNSETTLED).append(
+        f"  all {number(result.correct)} {noun} correct for {', '.join(asked)} -> {answer}; "
+        f"{listed} {'is' if len(others) == 1 and more <= 0 else 'are'} not claimed"
+    )
 
 
 def _changed(change: Mapping[str, Any], tokenizer: bool) -> str:

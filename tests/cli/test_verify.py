@@ -585,3 +585,20 @@ def test_white_space_that_is_a_token_is_no_margin(made, asked):
     path.write_text("\nab\n\ncd\n\n")
     code, answer = asked(folder, path)
     assert (code, answer["reading_notes"]) == (0, [MARGINS])
+
+
+def test_columns_that_are_not_claimed(made, run):
+    """The first line says what holds, the last how to accept it; no folder accepts it by itself."""
+    folder, path = made(
+        "l.csv", "lemma,pos,stem\na,X,1\nb,Y,2\n", "--input", "lemma", "--label", "pos"
+    )
+    code, output, _ = run("verify", folder, path)
+    first, *_, last = output.splitlines()
+    assert code == 1
+    assert first == "not settled  all 2 labels correct for lemma -> pos; stem is not claimed"
+    words = last.partition("to accept that, run: byheart ")[2].split()
+    code, output, _ = run(*words)
+    assert code == 0 and output.startswith("proved  2 of 2 labels correct")
+    path.write_text("lemma,pos,stem\na,X,1\nb,Z,2\n")
+    code, output, _ = run("verify", folder, path)
+    assert code == 1 and output.startswith("refuted")
