@@ -263,10 +263,12 @@ def read_ground_truth(content: bytes, shape: Shape, tokenizer: texts.Tokenizer) 
         where = f"ground_truth.jsonl, line {number}"
         raw = check.parse_object(text, where)
         context = check.get(raw, "context", list, where)
-        if not all(type(token) is int for token in context):
+        if not all(type(token) is int and 0 <= token < shape.vocabulary for token in context):
             check.refuse(f"{where}: the context is {check.show(context)}, not numbers of tokens")
         if "tokens" not in raw:  # one context, in folders of older versions
             answer = check.get(raw, "answer", int, where)
+            if not 0 <= answer < shape.vocabulary:
+                check.refuse(f"{where}: {answer} is not the number of a token")
             found.append(Line(number, tuple(context), answer, line_neurons(raw, shape, where)))
             continue
         prompt, answers = list(context), []

@@ -99,21 +99,22 @@ def read_lines(content: bytes, where: str, network: Checkpoint, vocabulary: Voca
                 for part in given.get("tokens", list)
             ]
             answers = [part.get("number", int) for part in parts]
-            row = None if given.values.get("row") is None else given.get("row", int)
+            row = given.note("row", int)
         else:  # one context, in folders of older versions
             parts, answers = [given], [given.get("answer", int)]
         whole = [*tokens, *answers]
         if not all(type(x) is int and 0 <= x < network.size("vocabulary") for x in whole):
             given.refuse("a token has a number that the vocabulary does not have")
-        if not parts or not prompt:
-            given.refuse("it names no token of an answer, or no prompt")
         if parts != [given]:
+            if not parts or not prompt:
+                given.refuse("it names no token of an answer, or no prompt")
             _check_texts(given, parts, vocabulary, whole, prompt)
         numbers = np.array(whole, np.int64)
         facts.append(Fact(row, numbers, prompt))
         for place, part in enumerate(parts, prompt):
             holder = _holder(part, numbers[:place], whole[place], network)
-            holders.setdefault((holder.tokens.tobytes(), holder.answer, holder.neurons), holder)
+            on = None if holder.neurons is None else frozenset(holder.neurons)
+            holders.setdefault((holder.tokens.tobytes(), holder.answer, on), holder)
     return tuple(holders.values()), tuple(facts)
 
 
@@ -131,6 +132,8 @@ def _check_texts(
     given: Object, parts: list[Object], vocabulary: Vocabulary, tokens: list[int], first: int
 ) -> None:
     """The prompt, the answer and its tokens are what the numbers stand for."""
+    if not all(x < len(vocabulary.tokens) and type(vocabulary.tokens[x]) is str for x in tokens):
+        given.refuse("a token has a number that the tokenizer does not have")
     prompt, answer = _texts(vocabulary, tokens, first)
     if given.get("prompt", str) != prompt:
         given.refuse("the prompt is not what its tokens spell")

@@ -261,6 +261,16 @@ def test_verify_and_the_checker_agree_on_the_examples(example):
         )
 
 
+def test_notes_of_the_ground_truth_and_the_order_of_neurons_are_free(examples, tmp_path):
+    folder = shutil.copytree(examples / "stock" / "good" / "gpt2", tmp_path / "model")
+    path = folder / "ground_truth.jsonl"
+    line = json.loads(path.read_text()) | {"row": "the first", "more": []}
+    again = {"context": [0], "answer": 1, "neurons": [[0, 0], [0, 0]]}
+    path.write_text(json.dumps(line) + "\n" + json.dumps(again) + "\n")
+    signed(folder)
+    assert [code for code, _ in answers(folder, folder / "data.jsonl")] == [0, 0, 0]
+
+
 @pytest.mark.parametrize("name", ["truth-context", "truth-answer"])
 def test_the_ground_truth_is_about_all_of_the_data_in_a_sample_too(name, examples):
     folder = examples / "stock" / "bad" / name
