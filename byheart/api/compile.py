@@ -23,6 +23,7 @@ from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import kind_of
 from ..models.model import Model
+from ..models.questions import tokens_of
 from ..models.sizes import counted
 from ..models.source import settlement, verify_command
 from ..models.verification import verify
@@ -31,6 +32,7 @@ from .reading import data_for_method, reading_of
 from .summary import Summary, summarise
 
 PACKED = 2 << 20  # bytes of a file that is packed by xz to compare
+TYPED = 80  # letters of a question that a person types
 SAMPLE = 100  # sequences verified where all of them would take too long
 
 
@@ -152,6 +154,7 @@ class Compiled:
     reading_notes  what there is to say about how the file was read
     skipped        documents or rows that the loader left out
     disk           what the folder and the file take
+    question       the first one of the data as a person types it, if it is one to type
     """
 
     summary: Summary
@@ -162,6 +165,7 @@ class Compiled:
     reading_notes: tuple[str, ...]
     skipped: int
     disk: Disk
+    question: str | None = None
 
     @property
     def model(self) -> Model:
@@ -213,7 +217,23 @@ def compile_folder(
         reading_notes=(*asked.notes, *([unordered] if unordered else [])),
         skipped=dataset.skipped,
         disk=_disk(place, data, held),
+        question=_question(model, dataset),
     )
+
+
+def _question(model: Model, dataset: Dataset) -> str | None:
+    """The first input, in words that the model reads as these tokens."""
+    texts = dataset.texts or ()
+    tokens = dataset.sequence(0) if len(dataset) else []
+    words = [*map(str, tokens)] if dataset.kind == "string" else []
+    for text in (*texts[:1], " ".join(words), "".join(words)):
+        try:
+            same = 0 < len(text) <= TYPED and tokens_of(model, text) == tokens
+        except ByheartError:
+            continue
+        if same and text.isprintable() and text.strip() == text:
+            return text
+    return None
 
 
 def _disk(folder: Path, data: Any, held: Dataset) -> Disk:

@@ -19,6 +19,7 @@ from ..machine.watch import SILENT, Watch
 from ..pictures import ENDINGS, check_picture, write
 
 MOST_SEEDS = 1000
+HERE = "results"
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,15 @@ class Reproduction(Result):
     missing: tuple[str, ...]
 
 
+def own_rows() -> Path:
+    """The rows that lie beside the package in a checkout; an installed wheel has none."""
+    return Path(__file__).resolve().parents[2] / HERE
+
+
 def reproduce(
     names: Sequence[str] | None = None,
     *,
-    rows: str | Path = "results",
+    rows: str | Path | None = None,
     output: str | Path | None = None,
     train: bool = False,
     quick: bool = False,
@@ -69,8 +75,10 @@ def reproduce(
 
     Args:
         names: The figures, such as "madden-1". None draws all that have rows.
-        rows: The folder of rows: those of a part are in `rows/NAME/LABEL/rows.jsonl`.
-        output: The folder of pictures, `output/NAME/NAME.svg`. None writes them beside the rows.
+        rows: The folder of rows: those of a part are in `rows/NAME/LABEL/rows.jsonl`. None takes
+            the folder results here or, where there is none, that of byheart's own checkout.
+        output: The folder of pictures, `output/NAME/NAME.svg`, or the file of one figure's picture.
+            None writes them beside the rows, or here if the rows are those of the checkout.
         train: Train what is missing; resumes where an earlier run stopped.
         quick: Train a small version, whose folder is `NAME-quick`.
         data: To train on: a file, a folder of files, or "huggingface".
@@ -92,6 +100,9 @@ def reproduce(
         ...     print(str(refusal).partition(";")[0])
         elsewhere holds no rows of madden-1
     """
+    chosen, rows = rows, Path(HERE if rows is None else rows)
+    if chosen is None and not rows.is_dir() and not (train or quick) and own_rows().is_dir():
+        rows, output = own_rows(), HERE if output is None else output
     known = {figure.name: figure for figure in FIGURES}
     for name in known if names is None else names:
         if name not in known:
@@ -108,6 +119,10 @@ def reproduce(
         name: tuple(Path(output or rows, folder, folder + ending) for ending in ENDINGS)
         for name, folder in folders.items()
     }
+    if output is not None and Path(output).suffix in ENDINGS:
+        if len(files) != 1:
+            raise ByheartError("a picture is of one figure: name one, or a folder for all.")
+        files = {name: (Path(output),) for name in files}
     for paths in files.values():
         for path in paths:
             check_picture(path)
@@ -133,8 +148,8 @@ def reproduce(
     missing = tuple(name for name, some in drawable.items() if not some)
     if missing and (names is not None or len(missing) == len(figures)):
         raise ByheartError(
-            f"{rows} holds no rows of {missing[0]}; name another folder with `rows=...`, or train "
-            "with `train=True` or `quick=True`."
+            f"{rows} holds no rows of {missing[0]}; name another folder with `rows=...` (that of "
+            "byheart's repository is results), or train with `train=True` or `quick=True`."
         )
     drawn = []
     for figure in figures:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..data.readers.tokenizers import check_prefix, failing
 from ..errors import ByheartError
+from ..machine.installing import remedy
 from ..machine.memory import require
 from ..models.opening import open as open_model
 from . import closed
@@ -29,7 +30,7 @@ TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "s
 LAYERS = 1_000
 CHUNK = 1 << 18  # logits that are converted or normalised at one time
 LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
-NEEDS = "an audit of a checkpoint needs transformers: pip install 'byheart[huggingface]'."
+NEEDS = f"an audit of a checkpoint needs transformers: {remedy('huggingface')}."
 
 
 @dataclass(frozen=True, eq=False)

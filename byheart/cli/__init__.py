@@ -4,6 +4,7 @@ Importing it imports nothing but the standard library: what takes longer is impo
 where Ctrl-C is an exit code and not a traceback.
 """
 
+import json
 import os
 import signal
 import sys
@@ -78,25 +79,31 @@ def _run(arguments: Sequence[str] | None) -> int:
         return command.main(arguments, prog_name="byheart", standalone_mode=False) or HOLDS
     except ByheartError as error:
         code = DISAGREES if isinstance(error, DisagreementError) else REFUSED
-        return _say(flags(error), code)
+        return _say(flags(error), code, arguments, type(error).__name__)
     except typer.TyperException as error:
         message = error.format_message()
         if not message or type(error).__name__ == "NoArgsIsHelpError":
             return REFUSED  # no command at all has shown the help
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "byheart"
-        return _say(f"{message.rstrip('.')}; see {path} --help.", REFUSED)
+        said = f"{message.rstrip('.')}; see {path} --help."
+        return _say(said, REFUSED, arguments, "UsageError")
     except typer.Abort:
         return INTERRUPTED
     except MemoryError:
-        return _say("this needs more memory than there is.", REFUSED)
+        return _say("this needs more memory than there is.", REFUSED, arguments, "MemoryError")
     except BrokenPipeError:
         raise
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
-        return _say(f"{name}{error.strerror or error}.", REFUSED)
+        return _say(f"{name}{error.strerror or error}.", REFUSED, arguments, "OSError")
 
 
-def _say(sentence: str, code: int) -> int:
-    print(f"byheart: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+def _say(sentence: str, code: int, arguments: Sequence[str] | None, kind: str) -> int:
+    """A sentence for people on standard error and, with --json, an object on standard output."""
+    said = printable(" ".join(sentence.split()))
+    print(f"byheart: {said}", file=sys.stderr)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if "--json" in words[: words.index("--") if "--" in words else None]:
+        print(json.dumps({"error": {"kind": kind, "message": said, "exit": code}}))
     return code

@@ -45,4 +45,4 @@ def command(output: Path, prove_limit: float, json: bool, **how: Any) -> None:
     how |= {"output": output, "prove_limit": prove_limit}
     result = answer(compile_folder, view, json=json, **how)
     if not json:
-        kept(output, result.verify)
+        kept(output, result.verify, question=result.question)

@@ -100,9 +100,15 @@ def finish(result: Any, json: bool, view: Callable[..., RenderableType]) -> None
         console().print(view(harmless(flags(result))))
 
 
-def kept(output: Path, verify: str | None = None, screen: Console | None = None) -> None:
+def kept(
+    output: Path,
+    verify: str | None = None,
+    screen: Console | None = None,
+    question: str | None = None,
+) -> None:
     """Where the model is, how to ask it and how to verify it, in lines that can be copied."""
     words = f"\nwritten to {output}\ntry: byheart recall {shlex.quote(str(output))}"
+    words += "" if question is None else f" {shlex.quote(question)}"
     words += f"\ncheck it: {verify}" if verify else ""
     copied(words, screen)
 

@@ -7,7 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
 
 from ..machine.watch import Watch
 from ..machine.words import printable
@@ -31,6 +40,7 @@ def watching(each: str | None = None, kept: Path | None = None) -> Iterator[Watc
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(30),
+            Share(),
             TimeElapsedColumn(),
             TextColumn("[dim]{task.fields[note]}"),
             console=Console(stderr=True),
@@ -43,6 +53,29 @@ def watching(each: str | None = None, kept: Path | None = None) -> Iterator[Watc
             resumes = f"what is finished is kept in {kept}, and the same command resumes"
             print(f"byheart: interrupted; {resumes}.", file=sys.stderr)
         raise
+
+
+class Share(ProgressColumn):
+    """The share that is done and the time that is left, where they are known."""
+
+    def render(self, task: Task) -> Text:
+        if not task.total:
+            return Text()
+        left = task.time_remaining
+        words = "" if left is None or task.finished else f", {remaining(left)}"
+        return Text(f"{task.percentage:.0f} %{words}")
+
+
+def remaining(seconds: float) -> str:
+    """About how long it will take.
+
+    >>> remaining(8), remaining(200), remaining(9000)
+    ('8 s left', '3 min left', '2.5 h left')
+    """
+    for size, name in ((3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.2g} {name} left"
+    return f"{seconds:.0f} s left"
 
 
 class _Bar(Watch):
@@ -82,10 +115,11 @@ class Lines(Watch):
         self.each, self.name, self.said = each, "", ""
         self.size: int | None = None
         self.done, self.fresh, self.last = 0, False, time.process_time()
+        self.began = time.monotonic()
 
     def stage(self, name: str, total: int | None = None) -> None:
         self.name, self.size, self.said = name, total, ""
-        self.done, self.fresh = 0, False
+        self.done, self.fresh, self.began = 0, False, time.monotonic()
         self.report()
 
     def expect(self, total: int) -> None:
@@ -108,5 +142,8 @@ class Lines(Watch):
             return
         self.fresh, self.last = False, time.process_time()
         share = f"{self.done / self.size:.0%}" if self.size and not always else ""
+        spent = time.monotonic() - self.began
+        left = spent * ((self.size or 0) / self.done - 1) if self.done else 0
+        share += f", {remaining(left)}" if share and left >= 1 else ""
         words = " ".join(word for word in (self.name, share, self.said) if word)
         print(f"byheart: {printable(words)}", file=sys.stderr, flush=True)

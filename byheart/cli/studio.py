@@ -6,6 +6,7 @@ from json import dumps
 from pathlib import Path
 
 from ..errors import ByheartError
+from ..machine.installing import remedy
 from .declaring import argument, flag, option, taking
 
 NEEDS = ("starlette", "uvicorn")
@@ -29,14 +30,12 @@ def command(
 ) -> None:
     """Show the page on this machine: drop a file, compile it, ask it, compare, edit, audit.
 
-    It needs Starlette and uvicorn: pip install 'byheart[studio]'. Only this machine can reach it,
+    It needs Starlette and uvicorn, the extra studio. Only this machine can reach it,
     with the address that is printed. Ctrl-C ends it, and removes what was uploaded and compiled.
     """
     missing = [name for name in NEEDS if find_spec(name) is None]
     if missing:
-        raise ByheartError(
-            f"the page needs {' and '.join(missing)}: pip install 'byheart[studio]'."
-        )
+        raise ByheartError(f"the page needs {' and '.join(missing)}: {remedy('studio')}.")
 
     def announce(address: str, number: int) -> None:
         if json:

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ByheartError
+from ..machine.installing import remedy
 
 EXTRAS = {  # the extra of byheart that brings each
     "torch": "torch",
@@ -27,8 +28,7 @@ def package(name: str, what: str) -> Any:
         return import_module(name)
     except ImportError:
         raise ByheartError(
-            f"{what} needs the package {name}, which is not installed; "
-            f"run: pip install 'byheart[{EXTRAS[name]}]'."
+            f"{what} needs the package {name}, which is not installed; run: {remedy(EXTRAS[name])}."
         ) from None
 
 

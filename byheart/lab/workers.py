@@ -10,6 +10,7 @@ from pathlib import Path
 from ..errors import ByheartError
 from ..machine.engines import Engine, Workers
 from ..machine.engines.tasks import TaskFailed
+from ..machine.installing import remedy
 from ..machine.memory import require
 from ..machine.watch import Watch
 from .material import Material
@@ -50,7 +51,7 @@ def check_packages(protocol: Protocol, workers: Workers = Workers()) -> None:  #
     missing = [name for name, is_needed in needed.items() if is_needed and find_spec(name) is None]
     if missing:
         name = "PyTorch" if "torch" in missing else missing[0]
-        raise ByheartError(f"training needs {name}: pip install 'byheart[lab]'.")
+        raise ByheartError(f"training needs {name}: {remedy('lab')}.")
     workers.check()
 
 

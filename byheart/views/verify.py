@@ -104,7 +104,9 @@ def _reading(result: Verified) -> str:
     conflicts = result.summary.conflicts
     settled = [f"{plural(conflicts[x], y)} {z}" for x, (y, z) in words.items() if conflicts.get(x)]
     covered = result.covered or {}
-    size = f"{number(covered.get('predictions'))} of {plural(covered.get('of'), 'prediction')}"
+    answers = result.summary.model.claim.texts and "documents" not in (result.reading or {})
+    noun = "row" if answers else "prediction"  # of such a row several tokens are predicted
+    size = f"{number(covered.get('predictions'))} of {plural(covered.get('of'), noun)}"
     files = covered.get("files", {"read": 1, "of": 1})
     if files["of"] > 1:
         size += f", {number(files['read'])} of {plural(files['of'], 'file')}"

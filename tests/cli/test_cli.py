@@ -42,9 +42,11 @@ def model(tmp_path_factory):
 
 
 def refused(result, code=2):
-    """Whether a command ended with this code, one sentence, and nothing on standard output."""
+    """Whether a command ended with this code and one sentence; standard output has nothing or, with
+    --json, the same sentence in an object."""
     found, output, errors = result
-    return (found, output, errors.count("\n")) == (code, "", 1) and errors.startswith("byheart: ")
+    same = not output or json.loads(output)["error"]["message"] in errors
+    return same and (found, errors.count("\n")) == (code, 1) and errors.startswith("byheart: ")
 
 
 # ---------------------------------------------------------------- what every command keeps

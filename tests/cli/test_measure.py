@@ -24,6 +24,7 @@ from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import PROCESS, Criterion, Trial
 from byheart.lab.workers import check_memory, rows_of
 from byheart.machine.engines import Workers
+from byheart.machine.installing import remedy
 from byheart.machine.watch import SILENT
 from byheart.views.measure import view
 from byheart.views.measure_picture import draw
@@ -601,9 +602,9 @@ def test_missing_packages(ask, monkeypatch, tmp_path):
     for lacks, words in {"torch": "PyTorch", "pytorch_optimizer": "pytorch_optimizer"}.items():
         with monkeypatch.context() as patched:
             patched.setattr(training, "find_spec", lambda name, x=lacks: None if name == x else 1)
-            refused(ask("--axis", "width=4"), f"training needs {words}: pip install 'byheart[lab]'")
+            refused(ask("--axis", "width=4"), f"training needs {words}: {remedy('lab')}")
     monkeypatch.setattr("byheart.machine.engines.find_spec", lambda name: None)
-    refused(ask("--axis", "width=4", "--engine", "ray"), "byheart[cluster]")
+    refused(ask("--axis", "width=4", "--engine", "ray"), remedy("cluster"))
     assert not (tmp_path / "rows").exists()
 
 

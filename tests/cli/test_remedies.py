@@ -65,3 +65,31 @@ def test_what_a_refusal_names_exists_and_leads_on(words, remedy, place, capsys):
     if remedy:
         assert remedy in said
         assert main([*shlex.split(words), *shlex.split(remedy)]) == 0, capsys.readouterr().err
+
+
+def test_with_json_an_error_is_an_object_on_standard_output(place, capsys):
+    for words, kind in (
+        ("stats nothing.jsonl --json", "ByheartError"),
+        ("stats facts.jsonl --json --nonsense", "UsageError"),
+        ("compile twice.jsonl -o new --json", "AssumptionError"),
+    ):
+        capsys.readouterr()
+        assert main(words.split()) == 2
+        out, err = capsys.readouterr()
+        error = json.loads(out)["error"]
+        assert (error["kind"], error["exit"]) == (kind, 2) and error["message"] in err
+    assert main("stats nothing.jsonl".split()) == 2 and capsys.readouterr().out == ""
+
+
+def test_the_hint_asks_a_real_question(place, capsys):
+    assert main("compile facts.jsonl --input prompt --label answer -o asked".split()) == 0
+    (hint,) = re.findall(r"try: byheart (recall .*)", capsys.readouterr().out)
+    assert main(shlex.split(hint)) == 0
+    assert capsys.readouterr().out.split() == ["London"]
+
+
+def test_figures_are_found_beside_the_package_and_drawn_where_others_draw(place, capsys):
+    assert main("reproduce dana-1a --plot picture.svg".split()) == 0
+    assert (place / "picture.svg").read_text().startswith("<?xml")
+    assert main("reproduce dana-1a --rows nowhere".split()) == 2
+    assert "byheart's repository" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import sys
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from byheart.data import load as loading
 from byheart.data.load import FILES, READERS, is_corpus, load, load_documents
 from byheart.data.readers.raw import COMPRESSED, Raw, opened
 from byheart.errors import ByheartError
+from byheart.machine.installing import remedy
 
 RECORDS = [
     {"prompt": "The capital of France is", "completion": "Paris", "about": {"year": 1789}},
@@ -174,12 +176,12 @@ def test_missing_packages_are_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     for name in ("d.parquet", "d.arrow", "d.csv.zst"):
         (tmp_path / name).write_bytes(b"x")
-        with pytest.raises(ByheartError, match=r"run: pip install 'byheart\[parquet\]'\."):
+        with pytest.raises(ByheartError, match=re.escape(f"run: {remedy('parquet')}.")):
             load(tmp_path / name)
     folder = tmp_path / "saved"
     folder.mkdir()
     (folder / "state.json").write_text("{}")
-    with pytest.raises(ByheartError, match=r"run: pip install 'byheart\[datasets\]'\."):
+    with pytest.raises(ByheartError, match=re.escape(f"run: {remedy('datasets')}.")):
         load(folder)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from byheart.data import records as rows
 from byheart.data.load import applicable, from_rows, load, write_jsonl
 from byheart.data.readers import npz
 from byheart.errors import ByheartError
+from byheart.machine.installing import remedy
 
 DATA = Path(__file__).parents[3] / "shared/data"
 
@@ -539,7 +541,8 @@ def test_window_auto_is_the_smallest(tmp_path_factory, documents):
 def test_tokenizer(tmp_path, monkeypatch):
     path, pieces = written(tmp_path, "d.txt", "a-b-c"), written(tmp_path, "t.json", "{}")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ByheartError, match=r"needs the package tokenizers.*byheart\[huggingface\]"):
+    says = f"needs the package tokenizers.*{re.escape(remedy('huggingface'))}"
+    with pytest.raises(ByheartError, match=says):
         load(path, tokenizer=pieces)
     fake = SimpleNamespace(
         no_truncation=lambda: None,

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import signal
 from dataclasses import replace
 from functools import cache
@@ -18,6 +19,7 @@ from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
 from byheart.exports import exporting, formats, onnx_graph, packages, pytorch
 from byheart.exports.exporting import export
+from byheart.machine.installing import remedy
 from byheart.models.kinds import kind_of
 from byheart.softmax.decoder import ACTIVATIONS, Decoder, Shape
 from byheart.softmax.doubles import logits
@@ -326,9 +328,7 @@ def test_a_package_that_is_missing_is_one_sentence(monkeypatch):
 
     monkeypatch.setattr(packages, "import_module", absent)
     for name, extra in packages.EXTRAS.items():
-        with pytest.raises(
-            ByheartError, match=rf"not installed; run: pip install 'byheart\[{extra}"
-        ):
+        with pytest.raises(ByheartError, match=re.escape(f"not installed; run: {remedy(extra)}")):
             packages.package(name, "this")
 
 

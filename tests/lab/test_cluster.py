@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import socket
 import sys
@@ -19,6 +20,7 @@ from byheart.lab.sweeps.rows import read
 from byheart.lab.workers import execute
 from byheart.machine.engines import Workers, cluster, processes
 from byheart.machine.engines.tasks import TaskFailed
+from byheart.machine.installing import remedy
 from byheart.machine.watch import Watch
 
 HERE = str(Path(__file__).parent)
@@ -249,7 +251,7 @@ def test_the_address_is_that_of_the_environment(monkeypatch):
 
 def test_without_ray(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    refused("127.0.0.1:1", r"^engine='ray' needs Ray: pip install 'byheart\[cluster\]'.$")
+    refused("127.0.0.1:1", rf"^engine='ray' needs Ray: {re.escape(remedy('cluster'))}\.$")
 
 
 @pytest.mark.slow

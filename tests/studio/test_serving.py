@@ -15,6 +15,7 @@ pytest.importorskip("starlette", reason="the page needs Starlette")
 pytest.importorskip("uvicorn", reason="the page needs uvicorn")
 
 from byheart.cli import main
+from byheart.machine.installing import remedy
 from byheart.studio.serving import HOST, listening
 
 HEAVY = ("numpy", "scipy", "numba", "matplotlib", "torch", "byheart.data.load")
@@ -86,7 +87,7 @@ def test_bad_arguments_are_one_sentence(words, says, capsys, tmp_path, monkeypat
 def test_without_the_packages_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr("byheart.cli.studio.NEEDS", ("starlette", "no_such_package"))
     assert main(["studio", "--no-browser"]) == 2
-    assert "no_such_package: pip install 'byheart[studio]'" in capsys.readouterr().err
+    assert f"no_such_package: {remedy('studio')}" in capsys.readouterr().err
 
 
 def test_a_worker_that_dies_is_told_and_replaced(own_studio):

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 from weakref import WeakKeyDictionary
 
 from ...errors import ByheartError
+from ...machine.installing import remedy
 
 STANDARD_INPUT = "-"
 CHUNK = 1 << 20
@@ -54,8 +55,7 @@ def package(name: str, extra: str, what: str | Path) -> Any:
         return import_module(name)
     except ImportError:
         raise ByheartError(
-            f"{what} needs the package {name}, which is not installed; "
-            f"run: pip install 'byheart[{extra}]'."
+            f"{what} needs the package {name}, which is not installed; run: {remedy(extra)}."
         ) from None
 
 

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from ...errors import ByheartError, OptionError
+from ..installing import remedy
 from .tasks import Answer, Run
 
 ENGINES = ("processes", "ray")
@@ -68,7 +69,7 @@ class Workers:
     def check(self) -> None:
         """ByheartError if the package that the engine needs is not installed."""
         if self.engine == "ray" and find_spec("ray") is None:
-            raise ByheartError("`engine='ray'` needs Ray: pip install 'byheart[cluster]'.")
+            raise ByheartError(f"`engine='ray'` needs Ray: {remedy('cluster')}.")
 
     def start(self, run: Run) -> Engine:
         """The engine for tasks of one kind."""

@@ -14,6 +14,7 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from ...errors import ByheartError
+from ..installing import remedy
 from ..threads import single
 from .tasks import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
 
@@ -49,7 +50,7 @@ class Engine:
         try:
             import ray
         except ImportError:
-            raise ByheartError("engine='ray' needs Ray: pip install 'byheart[cluster]'.") from None
+            raise ByheartError(f"engine='ray' needs Ray: {remedy('cluster')}.") from None
         reason = _no_port(self.address) or _no_answer(self.address)
         if reason and self.address == HERE:
             raise ByheartError(
