@@ -19,7 +19,7 @@ from ..machine.files import PART, refuse_existing, replacing
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import kind_of
 from ..models.model import Model
-from ..models.reciting import Recitation, Recited
+from ..models.reciting import Recitation, Recited, row
 from ..models.source import of_texts
 from .reading import data_for_model, model_of
 
@@ -102,7 +102,7 @@ def recite(
     recitation = model.recite(questions, watch.advance)
     difference = None
     if check is not None and rows and questions is not None:
-        difference = _other_rows(recitation, questions)
+        difference = _other_rows(model, recitation, questions)
     elif check is not None:
         difference = _other_files(recitation.files, Path(check))
     if output is not None:
@@ -126,14 +126,14 @@ def _sizes(model: Model) -> dict[str, int]:
     return {"network": -(-bits // 8), **sizes}
 
 
-def _other_rows(recitation: Recitation, data: Dataset) -> str | None:
+def _other_rows(model: Model, recitation: Recitation, data: Dataset) -> str | None:
     """The first row, or document of token ids, of the data that is not recited."""
     said = [json.loads(line) for line in recitation.files[0].content.splitlines()]
     wanted: list[object] = [{"input": x, "label": y} for x, y in data]
     if data.layout is not None:
         labels = map(data.label, range(len(data)))
         pairs = zip(data.layout.firsts, data.layout.lengths, strict=True)
-        wanted = [[first, *islice(labels, size - 1)] for first, size in pairs]
+        wanted = [row(model, [first, *islice(labels, size - 1)]) for first, size in pairs]
     if len(said) != len(wanted):
         return f"{len(said):,} rows are recited, and the data has {len(wanted):,}"
     for i, (one, other) in enumerate(zip(said, wanted, strict=True), 1):

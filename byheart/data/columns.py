@@ -47,6 +47,7 @@ class Table:
     small: bool = True  # whether to read every column takes no time
     remark: str = ""  # for whoever reads the names of the columns
     object: bool = False  # whether it is an object of Python, which byheart.load reads
+    nested: bool = True  # whether cells may hold lists, and columns can be read again
 
     def where(self, places: Sequence[int]) -> str:
         """The places in words: "lines 3, 8 and 12", and how many there are beyond the first."""

@@ -16,7 +16,7 @@ from ..errors import ByheartError, OptionError
 from ..machine.memory import bounded
 from .dataset import Dataset
 from .documents import Documents
-from .readers import arrow, corpus, jsonl, npz, objects, table
+from .readers import arrow, corpus, jsonl, npz, objects, rows, table
 from .readers.raw import COMPRESSED, STANDARD_INPUT, Raw, ending, holds_text, opened
 from .readers.text import UNITS
 
@@ -57,6 +57,7 @@ answer     Tables: what follows the template, "{ceo}".
 label      Tables: the column of labels. .npz: the array of labels.
 count      Tables: the column that says how often a row was seen.
 records    JSON: where the records are, as data.rows; datasets: the split.
+shape      Tables: chat, tasks, choices, texts, or rows (default: what the columns suggest).
 delimiter  Tables: the character between fields, or tab (default: detected).
 header     Tables: the first line holds the column names; none: they are named 1, 2, ...
 numeric    Tables: encode columns of numbers as one vector, as one token each, or as words.
@@ -131,6 +132,7 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("answer", TABLES, metavar="TEXT", selects=True),
     LoadingOption("count", TABLES, metavar="COLUMN", selects=True),
     LoadingOption("records", (".json", DATASETS, OBJECTS), metavar="PATH", selects=True),
+    LoadingOption("shape", TABLES, choices=(*rows.SHAPES, rows.TEXTS, rows.ROWS), selects=True),
     LoadingOption("delimiter", (".csv", ".tsv"), metavar="CHARACTER"),
     LoadingOption("header", (".csv", ".tsv"), default="first", choices=("first", "none")),
     LoadingOption("numeric", NAMED, default="vector", choices=("vector", "tokens", "words")),
@@ -140,7 +142,7 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("tokenizer", SPLIT, Path, metavar="FILE", selects=True),
     LoadingOption("documents", TEXTS, str, "auto", ("auto", "separator", "blank", "line", "whole")),
     LoadingOption("length", LONG, int, least=1, metavar="N", selects=True),  # 2 for documents
-    LoadingOption("window", tuple(CORPORA), choices=("auto",), least=1, metavar="N"),
+    LoadingOption("window", LONG, choices=("auto",), least=1, metavar="N"),
     LoadingOption("dtype", (".bin",), default="uint16", choices=("uint16", "uint32")),
     LoadingOption("separator", (".bin",), int, least=0, metavar="ID", selects=True),
     LoadingOption("include", (TEXT_FOLDER,), list[str], default=(), metavar="GLOB", selects=True),
@@ -164,6 +166,7 @@ def load(
     answer: str | None = None,
     count: str | None = None,
     records: str | None = None,
+    shape: str | None = None,
     delimiter: str | None = None,
     header: str = "first",
     numeric: str = "vector",
@@ -196,8 +199,12 @@ def load(
             company. With several templates, every row is asked in each of them.
         answer: What follows the template, "{ceo}"; or `label` names a column.
         count: The column of a table that says how often each row was seen.
-        records: Where the records are inside a .json file: keys with dots between them. The split
-            of a dataset that has several.
+        records: Where the records are inside a .json file: keys with dots between them, and [] for
+            each element of a list, as "data[].paragraphs[].qas[]". The split of a dataset that has
+            several.
+        shape: What rows hold: a "chat" (`messages`, `conversations`), "tasks" (`instruction`,
+            `output`), a question with "choices", "texts" (the only column), or plain "rows". By
+            default what the columns suggest, if none is named.
         delimiter: What stands between the fields of a .csv file; detected by default.
         header: Where the names of the columns of a .csv or .tsv file are: the "first" line, or
             "none", if that is a row; then they are "1", "2", ...

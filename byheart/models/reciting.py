@@ -94,7 +94,8 @@ def recite(
         pieces = [_pieces(model, tokens) for tokens in documents]
         files = tuple(_recited(*pair) for pair in layout.restored(pieces))
     else:
-        files = (_recited(None, "".join(f"{json.dumps(x)}\n" for x in documents).encode()),)
+        lines = [json.dumps(row(model, tokens)) for tokens in documents]
+        files = (_recited(None, "".join(f"{line}\n" for line in lines).encode()),)
     said = sum(map(len, documents))
     places = tuple(i + 1 for i in stopped)
     return Recitation(files, len(documents), said, places, rows=not layout.files)
@@ -132,6 +133,12 @@ def _documents(model: ModelData, layout: Layout, progress: Callable[[int], None]
                     going.remove(i)
             progress(len(asked))
         yield from documents
+
+
+def row(model: ModelData, tokens: Sequence) -> object:
+    """A document that stands in no file of its own: its text as a record, or its tokens."""
+    text = written(model, tokens) if all(isinstance(x, str) for x in tokens) else None
+    return list(tokens) if text is None else {"text": text}
 
 
 def _pieces(model: ModelData, tokens: Sequence) -> Sequence[str]:

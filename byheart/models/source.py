@@ -56,7 +56,9 @@ def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None
     given = dict(given or {})
     data = list(data) if isinstance(data, Iterator) else data
     name = str(data) if isinstance(data, str | Path) else NAME
-    options = applicable(data, stored(model), given.get("format")) | given
+    options = applicable(data, stored(model), given.get("format"))
+    options.pop("shape", None)  # what the columns suggest, and not what a folder says
+    options |= given
     if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
         options.pop("tokenizer" if "unit" in given else "unit")
     for own, other in ((TEMPLATE, ("input", "label")), (("input",), (*TEMPLATE, "label"))):
@@ -175,7 +177,7 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
 
 def unclaimed(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns, or arrays, that the model does not read, if nobody named those that it reads."""
-    named = "template" in given or given.keys() >= {"input", "label"}
+    named = given.keys() & {"template", "shape"} or given.keys() >= {"input", "label"}
     corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
     return () if corpus or named else dataset.unused
 

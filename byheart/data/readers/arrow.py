@@ -17,12 +17,14 @@ import numpy as np
 
 from ...errors import ByheartError, Message
 from ...machine.memory import require
-from ..columns import LISTED, LOOKED, Table, fields
+from ..columns import LISTED, LOOKED, Table
 from ..dataset import Dataset
+from ..documents import Documents
 from ..records import plain
 from . import objects
 from .messages import true_size
 from .raw import Raw, arrow, package, reason, refuse_bomb
+from .rows import read_rows
 
 STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 CACHED = "cache-"  # begins the name of what the package keeps beside the shards
@@ -30,14 +32,14 @@ CELL = 8  # bytes that a cell takes at least when it is read
 CHUNK = 1 << 20
 
 
-def read(raw: Raw, **how: Any) -> Dataset:
+def read(raw: Raw, **how: Any) -> Dataset | Documents:
     """The dataset of a .parquet or .arrow file; the options are those of `load`."""
     library = arrow(raw.name)
     with _reading(library, raw):
         if raw.kind != ".parquet":
             content = _content(library, raw)
             table = _table(raw, content.schema, content.num_rows, lambda _: content)
-            return Dataset(**fields(table, **how))
+            return read_rows(table, **how)
         from pyarrow import parquet
 
         file = parquet.ParquetFile(raw.file)
@@ -55,7 +57,7 @@ def read(raw: Raw, **how: Any) -> Dataset:
             return file.read(columns=list({*chosen}))
 
         table = _table(raw, file.schema_arrow, file.metadata.num_rows, rows)
-        dataset = Dataset(**fields(table, **how))
+        dataset = read_rows(table, **how)
         return replace(dataset, notes=(*dataset.notes, *notes))
 
 
@@ -235,7 +237,7 @@ def is_folder(path: Path) -> bool:
     return any((path / mark).is_file() for mark in (SPLITS, STATE))
 
 
-def read_folder(raw: Raw, records: str | None, **how: Any) -> Dataset:
+def read_folder(raw: Raw, records: str | None, **how: Any) -> Dataset | Documents:
     """The dataset of such a folder; `records` is the name of one of its splits."""
     datasets, library = package("datasets", "datasets", raw.name), arrow(raw.name)
     datasets.disable_progress_bars()
@@ -254,7 +256,7 @@ def read_folder(raw: Raw, records: str | None, **how: Any) -> Dataset:
         if isinstance(chosen, dict):
             objects.table(chosen, raw.name)  # refused, since it has several
         table = _table(raw, chosen.schema, chosen.num_rows, lambda _: chosen)
-        dataset = Dataset(**fields(table, **how))
+        dataset = read_rows(table, **how)
     return replace(dataset, notes=(*dataset.notes, *notes))
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,40 +93,58 @@ def text_documents(
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use `documents='auto'`.")
     own = [text.split(content, rule) for content in contents]
     parts = [*chain.from_iterable(own)]
-    splitter = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
-    cut = text.tokenize(unit) if splitter is None else splitter.split
-    ids, words, empty, beyond = numbers_of(parts, cut, length)
-    split = {"unit": text.UNITS.get(unit, unit)}
-    split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
-    loading: dict[str, Any] = {**split, "documents": rule, "length": length, "window": window}
-    if include or others:
-        loading["include"] = list(include) or [EVERY]
-    notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
-    notes += text.tables(contents)
+    files = (stored, [*map(len, own)])
+    read = documents_of(raw.name, parts, unit, tokenizer, length, window, rule, files)
+    notes = text.tables(contents)
     if others:
         few = ", ".join(others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
         notes.append(f"{plural(len(others), 'file')} of the folder not read: {few}")
     elif raw.path.is_file() and ending(raw.path) != ".txt":
         notes.append("read as text, since its name does not say what it holds")
-    files_of = [x.text for x in stored]
-    notes += text.normalised(files_of, parts, rule, split.get("unit") in text.OF_WORDS)
+    written = [x.text for x in stored]
+    notes += text.normalised(written, parts, rule, read.loading.get("unit") in text.OF_WORDS)
+    which = {"include": list(include) or [EVERY]} if include or others else {}
+    return replace(
+        read,
+        loading={**read.loading, **which},
+        notes=(*read.notes, *map(Message, notes)),
+        unused=tuple(others),
+    )
+
+
+def documents_of(
+    source: str,
+    parts: Sequence[str],
+    unit: str,
+    tokenizer: str | Path | None,
+    length: int | None,
+    window: int | str | None,
+    rule: str = "whole",
+    files: tuple[Sequence[text.Stored], Sequence[int]] | None = None,
+) -> Documents:
+    """The documents of these texts; `files`, if they stand in any, with how many are in each."""
+    splitter = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
+    cut = text.tokenize(unit) if splitter is None else splitter.split
+    ids, words, empty, beyond = numbers_of(parts, cut, length)
+    split = {"unit": text.UNITS.get(unit, unit)}
+    split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
+    notes = text.clauses(parts) if split.get("unit") in text.OF_WORDS else []
     joined: Joined | None = "".join if split.get("unit") in text.WHOLE else None
     joined = joined if splitter is None else splitter.text
-    layout = None if beyond else _layout(stored, [*map(len, own)], ids, words, joined)
+    whole = files is not None and not beyond
     read = Documents(
-        raw.name,
+        source,
         ids,
         len(words),
         words,
         length,
         skipped=empty,
         beyond=beyond,
-        loading=loading,
-        unused=tuple(others),
+        loading={**split, "documents": rule, "length": length, "window": window},
         notes=tuple(map(Message, notes)),
         tokenizer=None if splitter is None else splitter.content,
         texts=None if splitter is None else tuple(parts),
-        layout=layout,
+        layout=_layout(*files, ids, words, joined) if whole and files is not None else None,
     )
     return _windowed(read, window)
 

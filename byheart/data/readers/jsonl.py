@@ -11,11 +11,13 @@ from ...errors import ByheartError
 from ...machine.files import replacing
 from ..columns import NUMERIC, Table, fields
 from ..dataset import Dataset
+from ..documents import Documents
 from ..records import Placed, pack
 from ..templates import fields as fields_of
 from ..values import Fault
 from .objects import record_table, table
 from .raw import Raw
+from .rows import read_rows
 from .text import read_text
 
 EXAMPLE = '{"input": ["a", "b"], "label": "c"}'
@@ -25,7 +27,7 @@ KEYS = {"input", "label", "count"}  # that a sequence has
 BLANK = b" \t\r\n"
 
 
-def read(raw: Raw, **how: Any) -> Dataset:
+def read(raw: Raw, **how: Any) -> Dataset | Documents:
     """The sequences of a .jsonl file; blank lines are skipped. The options are those of `load`.
 
     Lists of tokens without options are read at once; anything else is a table.
@@ -34,7 +36,8 @@ def read(raw: Raw, **how: Any) -> Dataset:
     first = next(records, (0, {}))
     placed = chain([first] if first[0] else [], records)
     ours = {"input", "label"} & {*first[1]} and not isinstance(first[1].get("input"), str)
-    unnamed = {**how, "input": (), "label": None, "count": None} == fields.__kwdefaults__
+    free = {"shape": None, "window": None, **(fields.__kwdefaults__ or {})}
+    unnamed = {**how, "input": (), "label": None, "count": None} == free
     if ours and unnamed and (*how["input"], how["label"], how["count"]) in OWN:
         others: dict[str, None] = {}
         packed = pack(_sequences(placed, raw.name, others), raw.name)
@@ -45,9 +48,9 @@ def read(raw: Raw, **how: Any) -> Dataset:
         return Dataset(**packed, unused=tuple(others), loading=loading)
     wanted = [*how["input"], *(how[name] for name in ("label", "count") if how[name] is not None)]
     wanted += fields_of(how["template"], how["answer"])
-    if not wanted and {"input", "label"} & {*first[1]}:
+    if not wanted and {"input", "label"} <= {*first[1]}:
         wanted = ["input", "label", "count"]
-    return Dataset(**fields(record_table(placed, raw.name, "line", wanted), **how))
+    return read_rows(record_table(placed, raw.name, "line", wanted), **how)
 
 
 def holds_tokens(raw: Raw) -> bool:
@@ -82,7 +85,9 @@ def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:
 def decoder() -> json.JSONDecoder:
     """Reads JSON without the constants that are not numbers, and without keys that stand twice."""
 
-    def refuse_constant(name: str) -> None:
+    def constant(name: str) -> float:
+        if name == "NaN":  # an empty cell
+            return float("nan")
         raise Fault(f"{name} is not a number that a token can be; leave such rows out")
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -93,7 +98,7 @@ def decoder() -> json.JSONDecoder:
             raise Fault(f"the key {twice!a} stands twice; leave one out")
         return found
 
-    return json.JSONDecoder(object_pairs_hook=distinct, parse_constant=refuse_constant)
+    return json.JSONDecoder(object_pairs_hook=distinct, parse_constant=constant)
 
 
 def _sequences(
@@ -147,7 +152,7 @@ def _problem(error: Exception, repair: str, flatten: str) -> str:
     return "a number has too many digits; use a string"
 
 
-def read_document(raw: Raw, records: str | None, **how: Any) -> Dataset:
+def read_document(raw: Raw, records: str | None, **how: Any) -> Dataset | Documents:
     """The dataset of a .json file: a list or a mapping of records, or either inside another."""
     text = read_text(raw)
     try:
@@ -160,7 +165,7 @@ def read_document(raw: Raw, records: str | None, **how: Any) -> Dataset:
             if error.msg == "Extra data" and ends <= {"}", ""}:
                 repair = "if every line is a record, say so with `format='jsonl'`"
         raise ByheartError(f"{where}: {_problem(error, repair, 'flatten it')}.") from None
-    return Dataset(**fields(table(value, raw.name, records), **how))
+    return read_rows(table(value, raw.name, records), **how)
 
 
 def write(dataset: Dataset, path: str | Path) -> None:

@@ -9,23 +9,25 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import ByheartError
-from ..columns import LOOKED, NAMED, Table, example, fields
+from ..columns import LOOKED, NAMED, Table, example
 from ..dataset import Dataset
+from ..documents import Documents
 from ..records import plain, plain_rows
+from .rows import read_rows
 
 NAME = "the data"
 DEPTH = 4  # of mappings that are searched for records
 WANTED = "give a path, a data frame, a list of records, or a list of pairs (input, label)"
 
 
-def read(given: Any, records: str | None, **how: Any) -> Dataset:
+def read(given: Any, records: str | None, **how: Any) -> Dataset | Documents:
     """The dataset of a data frame, of records or of pairs; the options are those of `load`."""
-    return Dataset(**fields(replace(table(given, NAME, records), object=True), **how))
+    return read_rows(replace(table(given, NAME, records), object=True), **how)
 
 
 def table(value: Any, name: str, records: str | None = None) -> Table:
     """The table that an object is, or that is found in it at the path `records`."""
-    value = at(value, records, name)
+    value = within(value, records, name)
     if hasattr(value, "with_format"):  # a datasets.Dataset gives its cells as Python values
         value = value.with_format(None)
     columns = getattr(value, "column_names", getattr(value, "columns", None))
@@ -36,6 +38,8 @@ def table(value: Any, name: str, records: str | None = None) -> Table:
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ByheartError(f"{name} is {type(value).__name__}, which holds no rows; {WANTED}.")
     rows = list(value)
+    if rows and all(isinstance(x, str) for x in rows):
+        rows = [{"text": x} for x in rows]
     if not rows or isinstance(rows[0], Mapping):
         return record_table(enumerate(rows, 1), name, "row")
     names = ["input", "label", "count"]
@@ -169,9 +173,38 @@ def _paths(value: Mapping, depth: int) -> Iterator[str]:
     for key, entry in value.items():
         holds = list(entry.values())[:1] if isinstance(entry, Mapping) else entry
         if isinstance(holds, list) and holds and isinstance(holds[0], Mapping):
+            simple = [x for x in holds[0].values() if not isinstance(x, list | dict)]
+            if len(simple) < 2 and depth and isinstance(entry, list):  # records stand in records
+                yield from (f"{key}[].{path}" for path in _paths(holds[0], depth - 1))
             yield str(key)
         elif isinstance(entry, Mapping) and depth:
             yield from (f"{key}.{path}" for path in _paths(entry, depth - 1))
+
+
+def within(value: Any, path: str | None, name: str) -> Any:
+    """What is found at a path; after [], in each element of a list there, or value of a mapping.
+
+    Records that are found in this way have the texts and numbers of what they stand in as well.
+    """
+    head, flat, rest = (path or "").partition("[]")
+    outer = at(value, head.removesuffix(".") or None, name)
+    if not flat:
+        return outer
+    if not isinstance(outer, list | Mapping):
+        raise ByheartError(f"{name}: `records={path!r}`: {head!r} is neither a list nor a mapping.")
+    found: list = []
+    for key, element in outer.items() if isinstance(outer, Mapping) else enumerate(outer):
+        inner = within(element, rest.removeprefix("."), name) if rest else element
+        about = {"key": key} if isinstance(outer, Mapping) else {}
+        if isinstance(element, Mapping):
+            about |= {x: y for x, y in element.items() if not isinstance(y, list | dict)}
+        rows = (
+            inner
+            if isinstance(inner, list) and (rest or not isinstance(element, Mapping))
+            else [inner]
+        )
+        found += [{**about, **x} if isinstance(x, Mapping) else x for x in rows]
+    return found
 
 
 def at(value: Any, path: str | None, name: str) -> Any:
@@ -196,16 +229,30 @@ def at(value: Any, path: str | None, name: str) -> Any:
 
 def _shape(record: Mapping) -> tuple:
     """The keys of a record, and those of the mappings in it."""
-    return tuple([(x, _shape(y)) if isinstance(y, dict) else x for x, y in record.items()])
+    return tuple(
+        [
+            (x, _shape(y[0] if isinstance(y, list) else y)) if _inner(y) is not None else x
+            for x, y in record.items()
+        ]
+    )
+
+
+def _inner(cell: Any) -> Mapping | None:
+    """The mapping in a cell: itself, or the first of a list of them."""
+    if isinstance(cell, list) and cell and isinstance(cell[0], dict):
+        cell = cell[0]
+    return cell if isinstance(cell, dict) and cell else None
 
 
 def _names(record: Mapping) -> Iterator[str]:
     """The columns of a record, those of the mappings in it with a dot."""
     for name, cell in record.items():
-        if isinstance(cell, dict) and cell:
-            yield from (f"{name}.{inner}" for inner in _names(cell))
-        else:
+        inner = _inner(cell)
+        if inner is None or isinstance(cell, list):
             yield str(name)
+        if inner is not None:
+            place = "" if isinstance(cell, dict) else "0."
+            yield from (f"{name}.{place}{x}" for x in _names(inner))
 
 
 def _cell(record: Mapping, column: str) -> Any:
@@ -215,6 +262,8 @@ def _cell(record: Mapping, column: str) -> Any:
     parts = column.split(".")
     for size in range(len(parts) - 1, 0, -1):
         inner = record.get(".".join(parts[:size]))
+        if isinstance(inner, list) and parts[size] == "0" and inner and size + 1 < len(parts):
+            inner, size = inner[0], size + 1
         if isinstance(inner, dict):
             return _cell(inner, ".".join(parts[size:]))
     return None

@@ -11,10 +11,12 @@ from typing import Any
 
 from ...errors import ByheartError, Message, OptionError
 from ...machine.tables import plural
-from ..columns import Table, fields
+from ..columns import Table
 from ..dataset import Dataset
+from ..documents import Documents
 from ..templates import fields as fields_of
 from .raw import Raw
+from .rows import read_rows
 from .text import ENDS, decoded, read_text, unix
 
 Fields = tuple[int, list[str]]  # a line number and the fields there
@@ -31,7 +33,7 @@ def read(
     input: Sequence[str],
     label: str | None,
     **how: Any,
-) -> Dataset:
+) -> Dataset | Documents:
     """One sequence per row; the options are those of `load`."""
     stored = decoded(raw)
     lines = unix(stored).split("\n")
@@ -72,12 +74,12 @@ def read(
         return places, cells
 
     remark = "" if header == "none" else "`header='none'` if these are a row"
-    table = Table(raw.name, "line", names, select, remark=remark)
-    data = Dataset(**fields(table, input=input, label=label, **how))
+    table = Table(raw.name, "line", names, select, remark=remark, nested=False)
+    data = read_rows(table, input=input, label=label, **how)
     more = {} if plain else {"delimiter": delimiter}
     if header == "none":
         more["header"] = header
-    elif chosen:  # else its own words show that it is no row
+    elif chosen and isinstance(data, Dataset):  # else its own words show that it is no row
         data = replace(data, left_out={**data.left_out, "header": 1})
     notes = [Message(ENDS)] if "\r" in stored and inner else []
     return replace(data, loading={**data.loading, **more}, notes=(*notes, *data.notes))
