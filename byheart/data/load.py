@@ -16,7 +16,7 @@ from ..errors import ByheartError, OptionError
 from ..machine.memory import bounded
 from .dataset import Dataset
 from .documents import Documents
-from .readers import arrow, corpus, jsonl, npz, objects, rows, table
+from .readers import arrow, corpus, jsonl, npz, objects, rows, sqlite, table, xlsx
 from .readers.raw import COMPRESSED, STANDARD_INPUT, Raw, ending, holds_text, opened
 from .readers.text import UNITS
 
@@ -29,6 +29,10 @@ READERS: dict[str, Callable[..., Dataset | Documents]] = {
     ".tsv": table.read,
     ".parquet": arrow.read,
     ".arrow": arrow.read,
+    ".xlsx": xlsx.read,
+    ".sqlite": sqlite.read,
+    ".sqlite3": sqlite.read,
+    ".db": sqlite.read,
     ".npz": npz.read,
     ".bin": corpus.id_documents,
     TEXT_FOLDER: corpus.text_documents,
@@ -41,6 +45,7 @@ CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
 SPLIT, LONG = (*TEXTS, *TABLES), (*CORPORA, *TABLES)  # what is split into tokens, and cut
 NAMED = (*TABLES, ".npz")  # what has columns or arrays
+SHEETS = (".xlsx", ".sqlite", ".sqlite3", ".db")
 TEMPLATE = ("template", "answer")
 OF_BYTES = ("format", "encoding")  # options of which readers know nothing
 # How tables were read before there were options to say it.
@@ -57,6 +62,7 @@ answer     Tables: what follows the template, "{ceo}".
 label      Tables: the column of labels. .npz: the array of labels.
 count      Tables: the column that says how often a row was seen.
 records    JSON: where the records are, as data.rows; datasets: the split.
+table      .sqlite: the table. .xlsx: the sheet.
 shape      Tables: chat, tasks, choices, texts, or rows (default: what the columns suggest).
 delimiter  Tables: the character between fields, or tab (default: detected).
 header     Tables: the first line holds the column names; none: they are named 1, 2, ...
@@ -132,6 +138,7 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption("answer", TABLES, metavar="TEXT", selects=True),
     LoadingOption("count", TABLES, metavar="COLUMN", selects=True),
     LoadingOption("records", (".json", DATASETS, OBJECTS), metavar="PATH", selects=True),
+    LoadingOption("table", SHEETS, metavar="NAME", selects=True),
     LoadingOption("shape", TABLES, choices=(*rows.SHAPES, rows.TEXTS, rows.ROWS), selects=True),
     LoadingOption("delimiter", (".csv", ".tsv"), metavar="CHARACTER"),
     LoadingOption("header", (".csv", ".tsv"), default="first", choices=("first", "none")),
@@ -166,6 +173,7 @@ def load(
     answer: str | None = None,
     count: str | None = None,
     records: str | None = None,
+    table: str | None = None,
     shape: str | None = None,
     delimiter: str | None = None,
     header: str = "first",
@@ -185,11 +193,11 @@ def load(
     """The dataset of a file or of Python objects. `load(data, **dataset.loading)` gives it again.
 
     Args:
-        data: The path of a file (.jsonl .json .txt .csv .tsv .parquet .arrow .npz .bin, each of
-            them also compressed as .gz, .xz, .bz2 or .zst), "-" for standard input, a folder of
-            text files, or a folder that `save_to_disk` of Hugging Face datasets has written. Or
-            an object: a data frame, a datasets.Dataset, a list of records (dictionaries), or a
-            list of pairs (input, label).
+        data: The path of a file (.jsonl .json .txt .csv .tsv .xlsx .sqlite .parquet .arrow .npz
+            .bin, or text whatever its name ends in; each of them also compressed as .gz, .xz, .bz2
+            or .zst), "-" for standard input, a folder of texts, or a folder that `save_to_disk` of
+            Hugging Face datasets has written. Or an object: a data frame, a datasets.Dataset, a
+            list of records (dictionaries), of texts, or of pairs (input, label).
         format: What the file holds if its name does not say so: "tsv", "jsonl", ...
         input: The columns of a table that are the input, in order. A cell of text is split into
             tokens, a list holds tokens. By default the columns "input", "label" and "count". Of
@@ -202,6 +210,7 @@ def load(
         records: Where the records are inside a .json file: keys with dots between them, and [] for
             each element of a list, as "data[].paragraphs[].qas[]". The split of a dataset that has
             several.
+        table: The table of an SQLite database, or the sheet of a workbook, that has several.
         shape: What rows hold: a "chat" (`messages`, `conversations`), "tasks" (`instruction`,
             `output`), a question with "choices", "texts" (the only column), or plain "rows". By
             default what the columns suggest, if none is named.
@@ -454,7 +463,9 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
                 contents = read(raw, **own)
     except OSError as error:
         raise ByheartError(f"{name} cannot be read: {error.strerror or error}.") from error
-    also = {x: options[x] for x in ("format", "records", "encoding") if options[x] is not None}
+    also = {
+        x: options[x] for x in ("format", "records", "table", "encoding") if options[x] is not None
+    }
     return replace(contents, loading={**contents.loading, **also}) if also else contents
 
 

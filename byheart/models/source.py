@@ -144,6 +144,8 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
         )
     if "records" in used and "records" not in given:
         sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
+    if "table" in used and "table" not in given:
+        sentences.append(f"the model reads only {used['table']!r} (`table=...`)")
     if "template" in used and not ("template" in given and given.keys() & {"answer", "label"}):
         shown = " and ".join(map(repr, used["template"]))  # type: ignore[call-overload]
         sentences.append(f"the model asks every row as {shown} (`template=...`)")

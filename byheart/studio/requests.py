@@ -14,8 +14,8 @@ LEVELS = 16  # of lists and objects inside one another
 LARGEST = 1 << 63
 TRAINED = re.compile(r"bpe:[0-9]{1,9}")  # a tokenizer specification, not a path
 LOADING = (
-    "format input label template answer count records shape delimiter header numeric between empty "
-    "unit tokenizer documents length window dtype separator include encoding"
+    "format input label template answer count records table shape delimiter header numeric "
+    "between empty unit tokenizer documents length window dtype separator include encoding"
 ).split()  # the options of how a file is read
 SEVERAL = ("input", "template", "include")  # that are lists of texts
 

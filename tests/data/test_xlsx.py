@@ -1,0 +1,111 @@
+"""Workbooks, also from strangers."""
+
+import datetime
+import io
+import zipfile
+
+import pytest
+
+import byheart
+from byheart.data.readers import raw
+from byheart.errors import ByheartError
+
+openpyxl = pytest.importorskip("openpyxl")
+
+
+@pytest.fixture
+def book(tmp_path):
+    def written(**sheets):
+        workbook = openpyxl.Workbook()
+        workbook.remove(workbook.active)
+        for title, rows in sheets.items():
+            sheet = workbook.create_sheet(title)
+            for row in rows:
+                sheet.append(row)
+        workbook.save(tmp_path / "a.xlsx")
+        return tmp_path / "a.xlsx"
+
+    return written
+
+
+ROWS = [["word", "tag", "when", None], ["sun", "NOUN", datetime.datetime(2026, 1, 2), None],
+        [None, None, None], ["run", "VERB", 3.5]]  # fmt: skip
+
+
+def repacked(path, change):
+    """The workbook with its parts changed: name to content."""
+    with zipfile.ZipFile(path) as old:
+        parts = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in change(parts).items():
+            new.writestr(name, content)
+    return path
+
+
+def test_a_sheet_is_a_table(book):
+    path = book(words=ROWS)
+    data = byheart.load(path, input="word", label="tag")
+    assert list(data) == [(["sun"], "NOUN"), (["run"], "VERB")] and data.unused == ("when",)
+    dates = byheart.load(path, input="when", label="tag", numeric="words")
+    assert "".join(dates[0][0]) == "2026-01-02"
+    with pytest.raises(ByheartError, match="a.xlsx, sheet 'words': choose the columns"):
+        byheart.load(path)
+    model = byheart.compile(data)
+    assert byheart.verify(model, path, input="word", label="tag").holds
+
+
+def test_one_of_several_sheets(book):
+    path = book(one=ROWS, two=[["text"], ["a b c"]], three=[])
+    with pytest.raises(ByheartError, match="must name a sheet; there are one, two, three"):
+        byheart.load(path)
+    data = byheart.load(path, table="two")
+    assert len(data) == 2 and data.loading["table"] == "two"
+    model = byheart.compile(data)
+    assert not byheart.verify(model, path).holds and byheart.verify(model, path, table="two").holds
+    with pytest.raises(ByheartError, match="'three' is empty"):
+        byheart.load(path, table="three")
+
+
+def test_entities_are_refused(book):
+    bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
+    for spelled in (bomb, bomb.decode().encode("utf-16")):
+        strings = {"xl/sharedStrings.xml": spelled + b"<sst/>"}
+        path = repacked(book(words=ROWS), lambda parts, more=strings: parts | more)
+        with pytest.raises(ByheartError, match="declares entities"):
+            byheart.load(path, input="word", label="tag")
+
+
+def test_bombs_are_refused(book, monkeypatch):
+    monkeypatch.setattr(raw, "ALWAYS", 1 << 16)
+    monkeypatch.setattr(raw, "RATIO", 10)
+    path = repacked(book(words=ROWS), lambda parts: {**parts, "xl/media/a.bin": bytes(1 << 20)})
+    with pytest.raises(ByheartError, match="unpacks to more than"):
+        byheart.load(path, input="word", label="tag")
+    far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    sheet = "xl/worksheets/sheet1.xml"
+    path = repacked(
+        book(words=ROWS),
+        lambda parts: {**parts, sheet: parts[sheet].replace(b"</sheetData>", far)},
+    )
+    with pytest.raises(ByheartError, match="unpacks to more than"):
+        byheart.load(path, input="word", label="tag")
+
+
+def test_damage_is_one_sentence(book, tmp_path):
+    content = book(words=ROWS).read_bytes()
+    text = io.BytesIO()
+    with zipfile.ZipFile(text, "w") as other:
+        other.writestr("a.txt", "no workbook")
+    for number, wrong in enumerate(
+        (content[:-30], content[:200], b"PK\3\4", text.getvalue(), b"x")
+    ):
+        path = tmp_path / f"{number}.xlsx"
+        path.write_bytes(wrong)
+        with pytest.raises(ByheartError, match="cannot be read"):
+            byheart.load(path, input="word", label="tag")
+
+
+def test_formulas_and_links_to_elsewhere_are_not_followed(book):
+    linked = ["=[other.xlsx]Sheet1!A1", "=WEBSERVICE('http://localhost')"]
+    path = book(words=[*ROWS, linked])  # nothing is stored with these
+    assert len(byheart.load(path, input="word", label="tag")) == 2
