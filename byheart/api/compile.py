@@ -23,7 +23,7 @@ from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import kind_of
 from ..models.model import Model
-from ..models.questions import tokens_of
+from ..models.questions import typed
 from ..models.sizes import counted
 from ..models.source import settlement, verify_command
 from ..models.verification import verify
@@ -32,7 +32,6 @@ from .reading import data_for_method, reading_of
 from .summary import Summary, summarise
 
 PACKED = 2 << 20  # bytes of a file that is packed by xz to compare
-TYPED = 80  # letters of a question that a person types
 SAMPLE = 100  # sequences verified where all of them would take too long
 
 
@@ -217,23 +216,8 @@ def compile_folder(
         reading_notes=(*asked.notes, *([unordered] if unordered else [])),
         skipped=dataset.skipped,
         disk=_disk(place, data, held),
-        question=_question(model, dataset),
+        question=typed(model, dataset.sequence(0)) if len(dataset) else None,
     )
-
-
-def _question(model: Model, dataset: Dataset) -> str | None:
-    """The first input, in words that the model reads as these tokens."""
-    texts = dataset.texts or ()
-    tokens = dataset.sequence(0) if len(dataset) else []
-    words = [*map(str, tokens)] if dataset.kind == "string" else []
-    for text in (*texts[:1], " ".join(words), "".join(words)):
-        try:
-            same = 0 < len(text) <= TYPED and tokens_of(model, text) == tokens
-        except ByheartError:
-            continue
-        if same and text.isprintable() and text.strip() == text:
-            return text
-    return None
 
 
 def _disk(folder: Path, data: Any, held: Dataset) -> Disk:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from ..errors import ByheartError
 from ..machine.installing import remedy
+from ..machine.tables import plural
+from ..machine.words import printable
 from .declaring import argument, flag, option, taking
+from .progress import watching
 
 NEEDS = ("starlette", "uvicorn")
 
@@ -18,21 +21,49 @@ MODELS = (
 )
 
 
+EXPORT = "Write the answers of one model as a static page, instead."
+QUESTION = "A question of that page; repeatable (default: the first items of DATA)."
+
+
 @taking(
     argument("data", "A data file to begin with.", default=None, metavar="[DATA]"),
     option("models", MODELS, list[Path], None, "DIR", flags=("--model",)),
     option("port", "The port [8642, or one that is free].", int, None, "N", min=1, max=65535),
     option("browser", "Open the page in the browser.", bool, True),
+    option("export", EXPORT, Path, metavar="PAGE.html"),
+    option("questions", QUESTION, list[str], None, "TEXT", flags=("--question",)),
+    flag("force", "Replace an existing page."),
     flag("json", "Print the address as one JSON object."),
 )
 def command(
-    data: Path | None, models: list[Path], port: int | None, browser: bool, json: bool
+    data: Path | None,
+    models: list[Path],
+    port: int | None,
+    browser: bool,
+    export: Path | None,
+    questions: list[str],
+    force: bool,
+    json: bool,
 ) -> None:
     """Show the page on this machine: drop a file, compile it, ask it, compare, edit, audit.
 
     It needs Starlette and uvicorn, the extra studio. Only this machine can reach it,
     with the address that is printed. Ctrl-C ends it, and removes what was uploaded and compiled.
+
+    --export writes the answers of one model as a page that needs no server, for a class or a paper.
     """
+    if export is not None or questions:
+        if export is None or len(models) != 1:
+            raise ByheartError("a page is of one model: give --export PAGE.html and --model DIR.")
+        from ..studio.saving import save_page
+
+        with watching() as watch:
+            asked = save_page(models[0], export, data, questions, force=force, watch=watch)
+        if json:
+            print(dumps({"page": str(export), "questions": asked}))
+        else:
+            print(printable(f"written to {export}: {plural(len(asked), 'question')}"))
+        return
     missing = [name for name in NEEDS if find_spec(name) is None]
     if missing:
         raise ByheartError(f"the page needs {' and '.join(missing)}: {remedy('studio')}.")

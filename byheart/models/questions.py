@@ -20,6 +20,7 @@ from ..data.values import Fault
 from ..errors import ByheartError
 from .source import KEPT, stored
 
+TYPED = 80  # letters of a question that a person types
 EXAMPLE = '{"input": ["a", "b"]}'
 
 
@@ -32,6 +33,24 @@ def tokens_of(model: ModelData, question: Question) -> list:
             f"a question is text or a list of tokens, such as ['a', 'b'], not {question!r}."
         )
     return list(map(plain, question))
+
+
+def typed(model: ModelData, tokens: Sequence) -> str | None:
+    """Text that the model reads as these tokens, if a person can type it."""
+    words = [*map(str, tokens)] if model.kind == "string" else []
+    for line in (" ".join(words), "".join(words), spelled(model, tokens)):
+        with suppress(ByheartError):
+            same = 0 < len(line) <= TYPED and tokens_of(model, line) == list(tokens)
+            if same and line.isprintable() and line.strip() == line:
+                return line
+    return None
+
+
+def spelled(model: ModelData, tokens: Sequence) -> str:
+    """What the model's own tokenizer makes of tokens; nothing without one."""
+    content = model.record.tokenizer
+    join = None if content is None else opened(content, "the model's tokenizer").text
+    return "" if join is None else join([*map(str, tokens)])
 
 
 def from_words(model: ModelData, words: Sequence[str]) -> list:

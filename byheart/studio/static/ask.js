@@ -71,8 +71,9 @@ function answered(found, job) {
   const located = found.located;
   if (located) {
     const read = located.read.length;
-    parts.push(h("p", {}, `The answer reads ${number(read)} of ${plural(located.of, "parameter")}: ${located.holds}.`,
-      located.bits.length ? ` Bits ${located.bits.join(", ")}, counted from the lowest.` : "",
+    parts.push(h("p", {}, located.bits.length
+      ? `${number(read)} of the ${plural(located.of, "parameter")} hold this answer. The network adds them up; ${plural(located.bits.length, "bit")} of the sum spell it.`
+      : `The answer reads ${number(read)} of ${plural(located.of, "parameter")}: ${located.holds}.`,
       located.neurons.length ? ` Neurons ${located.neurons.join(", ")}.` : ""));
   }
   if (found.picture) parts.push(stepper(found, job));
