@@ -27,10 +27,7 @@ SIZES = {"width": "neurons"}  # the paper's word where it is another one
 
 
 def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
-    """The architecture of this name and these sizes; ByheartError if one is missing or unknown.
-
-    A name that is not one of NAMES may be the path of a Hugging Face config.json, or of its folder.
-    """
+    """The architecture of this name and sizes, or of a Hugging Face config.json or its folder."""
     if name not in NAMES and not is_config(name):
         raise ByheartError(
             f"there is no architecture {name!r}; there are: {', '.join(NAMES)}, and the "

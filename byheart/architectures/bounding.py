@@ -51,10 +51,7 @@ def architecture_facts(
     parameters: int | None = None,
     bits: int | None = None,
 ) -> ArchitectureFacts | None:
-    """The facts of a preset, or of a decoder of these sizes; None if nothing is known of one.
-
-    Vocabulary and length of the data are those of a model for which they are not given.
-    """
+    """The facts of a preset or a decoder, by default with the data's vocabulary and length."""
     for size, value in {**sizes, "parameters": parameters, "bits": bits}.items():
         least = int(size not in MAY_BE_ZERO)
         if size in CHOICES and value not in CHOICES[size]:

@@ -35,10 +35,7 @@ class Architecture:
 def sizes_of(
     family: str, vocabulary: int, length: int, dimension: int, width: int, **others: int | str
 ) -> Sizes:
-    """The facts for bounds; where no others are given, of one layer with one head and GELU.
-
-    It reads positions, and its logits have no bias.
-    """
+    """The facts for bounds: one layer and head, GELU, positions, no bias of logits, or `others`."""
     return {
         "family": family, "vocabulary": vocabulary, "length": length, "dimension": dimension,
         "heads": 1, "head_dimension": dimension, "layers": 1, "width": width,

@@ -51,10 +51,7 @@ def dana2024_program(
 
 
 def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Architecture:
-    """One head of dimension d and neurons after it: d (S + 2 N + 4 d + 2 w) parameters.
-
-    As many as attention only with d_h = d and H heads if w = 2 d (H - 1).
-    """
+    """One head of dimension d and w neurons: as many as of 1 + w / (2 d) heads without them."""
     d = dimension
     return Architecture(
         "dana2024-mlp",

@@ -48,10 +48,7 @@ class Trainable:
 
 
 def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
-    """Theorem 5: as many neurons as contexts are enough for any distributions.
-
-    Lemma 1: some distributions take n (omega - 1) parameters; those of the data may take fewer.
-    """
+    """Theorem 5: m = n is enough for any distributions. Lemma 1: some take n (omega - 1) of them."""
     return TrainingBounds(contexts, lemma_1_parameters(contexts, outputs))
 
 

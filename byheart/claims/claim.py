@@ -59,10 +59,7 @@ class Claim:
         return network.number
 
     def covers(self, found: Verification, count: int, every: bool) -> bool:
-        """Whether a verification covers `count` items, or is a sample of them that says so.
-
-        Where every token has a label, their number is known from the data only.
-        """
+        """Whether a verification covers `count` items, or is a sample of them that says so."""
         if not 1 <= found.checked == found.correct:
             return False
         if found.evidence == SAMPLED:

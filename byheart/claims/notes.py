@@ -26,11 +26,7 @@ def read_number(given: Object) -> str:
 
 
 def read_record(given: Object) -> Record:
-    """What config.json records of how the model was made.
-
-    These are notes for people and no part of the claim (checker/FORMAT.md, section 2): what is not
-    of the expected type is left out. Hashes and counts that are compared are not among them.
-    """
+    """What config.json records for people: what is not of the expected type is left out."""
 
     data, bits = given.note("data", dict, {}), given.note("bits", dict, {})
 

@@ -69,10 +69,7 @@ class AttentionOnlyApproximate(AttentionDecoder):
         return self._plan(targets)[0].shape
 
     def _plan(self, targets: Targets) -> tuple[Plan, Floats, int]:
-        """The plan with the likeliest contexts first, their shares, and how many are kept.
-
-        T_epsilon contexts are kept, or as many as the heads that are named allow (A3).
-        """
+        """The plan with the likeliest contexts first, their shares, and how many are kept (A3)."""
         check_vocabulary(self.name, targets)
         likeliest = targets.subset(np.argsort(-targets.weight, kind="stable"))
         shares = likeliest.weight / likeliest.weight.sum()
@@ -116,10 +113,7 @@ class AttentionOnlyApproximate(AttentionDecoder):
 
 
 def fewest_contexts(shares: Floats, epsilon: float | None) -> int:
-    """T_epsilon: the fewest contexts, of decreasing shares, with 1 - epsilon of the probability.
-
-    A rounding of the sum must not ask for one context more.
-    """
+    """T_epsilon: the fewest contexts, shares decreasing, that hold 1 - epsilon up to rounding."""
     share = EPSILON if epsilon is None else epsilon
     least = (1 - share) * (1 - len(shares) * np.finfo(float).eps)
     return int(np.searchsorted(np.cumsum(shares), least) + 1) if share else len(shares)

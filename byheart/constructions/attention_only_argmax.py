@@ -125,10 +125,7 @@ def fits(plan: Plan, gap: float, seed: int) -> Callable[[int], tuple[Decoder | N
     unembedding, shares = encoder.unembedding, np.full(len(targets), 1 / len(targets))
 
     def attempt(count: int) -> tuple[Decoder | None, int]:
-        """A decoder with the first heads, and how many of its labels are likeliest.
-
-        None unless all are, and a run in doubles keeps the gap.
-        """
+        """A decoder with the first heads, None unless it holds, and its correct labels."""
         part = columns[:, : count * shape.value_dimension]
         task = Task(part, offset, unembedding, targets, shares)
         matrix = fit(task, encoder.embeddings, POWER, AIM).matrix

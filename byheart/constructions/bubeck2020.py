@@ -76,10 +76,7 @@ class Bubeck(Slabs):
 
 
 def _fitted(points: NDArray, labels: list[int], grain: int) -> tuple[list[int], int]:
-    """V and w, times 2^grain and rounded, with V x + w = y for points in general position.
-
-    Solved by the pseudoinverse A^T (A A^T)^-1 y of A = (x, 1), whose rows are independent.
-    """
+    """V and w, times 2^grain and rounded, with V x + w = y for points in general position."""
     from flint import fmpq_mat, fmpz_mat
 
     A = fmpq_mat(fmpz_mat([[*map(int, x), 1] for x in points]))

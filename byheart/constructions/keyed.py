@@ -44,10 +44,7 @@ class Keyed(Labelled):
         return Built(Network(spec, tuple(layers)), labels_of(dataset), words_of(dataset), tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        """The size of the network that is built: the search for keys takes most of the time.
-
-        Units of bit extraction are not counted, as for the method of that name.
-        """
+        """The size of the network built (keys are searched), except units of bit extraction."""
         network = self.build(dataset, contexts, SILENT).network
         extracts = any(layer.stage == "compare" for layer in network.layers)
         units = None if extracts else network.units

@@ -62,11 +62,7 @@ class StockLlama(Located):
         return -(-least // heads) * heads
 
     def least_heads(self, sequences: list[np.ndarray]) -> int:
-        """Those that look at nearly all tokens of prompts, if these are short.
-
-        What only the mean tells raises or lowers a score, so that half of the non-members that
-        differ farther back than the heads look are answered.
-        """
+        """Those that look at nearly all tokens of prompts, if these are short."""
         lengths = np.array([len(x) for x in sequences])
         for heads in (x for x in HEADS if x <= MOST_HEADS):
             if np.maximum(lengths - heads - 1, 0).sum() <= FARTHER * lengths.sum():

@@ -140,11 +140,7 @@ def check_memory(name: str, shape: Shape) -> None:
 def _neurons(
     shape: Shape, line: Line, order: np.ndarray, logits: Logits, targets: Targets
 ) -> Neurons:
-    """Neurons that give the contexts, in the order of their numbers, these logits.
-
-    GELU needs more digits of the numbers; the tails of arctan are taken into account by
-    corrections.
-    """
+    """Neurons that give the contexts, in the order of their numbers, these logits."""
     if shape.activation == "gelu":
         from ..gadgets.ramps import ramps
         from ..softmax.enclose.scalar import (  # numba and flint are slow to import

@@ -118,11 +118,7 @@ def fits(
     all_active = activation(shape.activation)(drawn.mixed @ weight.T + bias)
 
     def fit(count: int) -> tuple[Decoder, float]:
-        """The decoder with the first neurons, and its largest divergence in a run in doubles.
-
-        The output matrix [omega, m] is what L-BFGS reaches when no divergence is above the aim. In
-        the coordinates of active = Q R the features are orthonormal, which is why few steps do.
-        """
+        """The decoder with the first neurons, and its largest divergence in a run in doubles."""
         from scipy import linalg, optimize  # slow to import
 
         active = all_active[:, :count]

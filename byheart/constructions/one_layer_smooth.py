@@ -151,11 +151,7 @@ def check_dimension(shape: Shape) -> None:
 
 
 def points(shape: Shape, targets: Targets, random: np.random.Generator) -> Points:
-    """Random embeddings and attention, whose scores have a standard deviation of about 1.
-
-    Coordinates of token plus position get the variance 1, and those of what attention adds about 1.
-    A score is the sum of d^2 d_1 products of four of these numbers, whose variances give 1.
-    """
+    """Random embeddings and attention, whose scores have a standard deviation of about 1."""
     d = shape.dimension
     deviation = {
         "embedding.weight": 0.5**0.5,
@@ -177,10 +173,7 @@ def points(shape: Shape, targets: Targets, random: np.random.Generator) -> Point
 
 
 def nearest(rows: Matrix) -> float:
-    """The distance of the two nearest rows.
-
-    Matrix products say which row is nearest, up to roundings; its distance is then computed.
-    """
+    """The distance of the two nearest rows: matrix products find the row, up to roundings."""
     squares, result = (rows**2).sum(axis=1), np.inf
     size = max(1, BLOCK // len(rows))
     for first in range(0, len(rows) if len(rows) > 1 else 0, size):
@@ -200,11 +193,7 @@ def neurons(
 
 
 def solve_outputs(active: Matrix, wanted: Matrix) -> tuple[Matrix, float]:
-    """The output of least norm with active @ output^T = wanted, for active [n, m] with n <= m.
-
-    With an estimate of the condition number. If n < m, output is active^T (active active^T)^-1: the
-    condition number of the square is the root's squared.
-    """
+    """The output of least norm with active @ output^T = wanted, and the condition number."""
     from scipy import linalg  # slow to import
 
     if len(active) == active.shape[1]:
@@ -231,11 +220,7 @@ def solve_outputs(active: Matrix, wanted: Matrix) -> tuple[Matrix, float]:
 
 
 def observed_in_float32(decoder: Decoder, targets: Targets) -> str:
-    """The divergences that remain if all weights are rounded to float32 and run in it, in words.
-
-    The softmax of the logits is then taken in doubles. Without neurons and with one label per
-    context, also how many labels are likeliest.
-    """
+    """The divergences that remain if all weights are rounded to float32 and run in it, in words."""
     shape = decoder.shape
     with np.errstate(over="ignore"):  # a weight beyond float32 is infinite, and nothing is right
         tensors = {name: tensor.astype(np.float32) for name, tensor in decoder.tensors.items()}

@@ -104,10 +104,7 @@ def _from_cuts(
 
 
 def orbit(bits: Sequence[int]) -> int:
-    """The number below 2^len(bits) of which tent maps show these bits in front, one by one.
-
-    A tent map after a 1 reflects all later bits; written with as many reflections taken back.
-    """
+    """The number below 2^len(bits) of which tent maps show these bits in front, one by one."""
     flip = number = 0
     for bit in bits:
         number = 2 * number + (bit ^ flip)

@@ -26,10 +26,7 @@ from .keyed import Hashed
 
 
 def steps(keys: list[int], labels: list[int]) -> tuple[int, dict[int, int]]:
-    """A broken line: f(0) and the changes of slope, by their places.
-
-    The ramp from a to b > a ends at b or, where a kink is at a already, begins at a.
-    """
+    """A broken line: f(0) and the changes of slope, by their places."""
     pairs = sorted(zip(keys, labels, strict=True))
     kinks: dict[int, int] = {}
     for (a, before), (b, after) in pairwise(pairs):

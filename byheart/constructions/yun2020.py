@@ -63,10 +63,7 @@ def shifting(read: "Numbered", values: Sequence[int]) -> Iterator[Layer]:
 
 
 def shifted(read: "Numbered") -> tuple[list[int], int, list[int]]:
-    """The values in order, the factor of the largest number, and the keys factor * s + own.
-
-    Every sequence goes through the shifts, in whole numbers.
-    """
+    """The values in order, the factor of the largest number, and the keys factor * s + own."""
     values = sorted({int(x) for x in read.rows.ravel()})
     if len(values) > MOST:
         raise AssumptionError(

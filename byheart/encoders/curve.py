@@ -15,10 +15,7 @@ STEPS, LARGEST = 7, 256  # dimensions that are tried by default, the largest of 
 
 @dataclass(frozen=True)
 class EncoderPoint:
-    """The best encoder of one dimension.
-
-    If it is not exact, a closed form, its divergence is an upper bound on the infimum.
-    """
+    """The best encoder of one dimension; if not exact, its divergence is an upper bound."""
 
     dimension: int
     divergence: float  # the mean over predictions, in nats
@@ -35,11 +32,7 @@ class EncoderPoint:
 def sweep(
     targets: Targets, dimensions: Sequence[int], gap: float, seed: int = 0, watch: Watch = SILENT
 ) -> Iterator[EncoderPoint]:
-    """A point for each dimension, in increasing order.
-
-    An encoder of a smaller dimension is one of a larger, with zeros. Where the optimiser does worse
-    with more room, the point keeps the smaller encoder, and its name says so.
-    """
+    """A point for each dimension, increasing; a smaller encoder stays where it is better."""
     rows = merged(targets).targets
     before: Encoder | None = None
     for dimension in sorted(set(dimensions)):

@@ -50,11 +50,7 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Targets without repetition: contexts with equal distributions are one context.
-
-    Given W, the best embedding of a context depends on its distribution alone, so an encoder loses
-    nothing if such contexts share theirs.
-    """
+    """Targets without repetition: contexts with equal distributions are one context."""
 
     targets: Targets  # one context for each distribution; its counts are those of all its contexts
     group: Ints  # the distribution of each of the contexts

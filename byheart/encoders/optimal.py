@@ -35,10 +35,7 @@ def optimal_encoder(
     restarts: int = 2,
     iterations: int | None = None,
 ) -> Encoder:
-    """The best of L-BFGS from the singular vectors of the logits and from random starts.
-
-    iterations  of each start (default: 500, fewer where there are many logits)
-    """
+    """The best of L-BFGS from the singular vectors of the logits and from random starts."""
     check("optimal", targets, dimension)
     rows = merged(targets)
     size = len(rows.targets) * len(targets.vocabulary)
@@ -77,11 +74,7 @@ def spectral(rows: Merged, dimension: int, gap: float, random: np.random.Generat
 
 
 def _shaken(values: Floats, random: np.random.Generator) -> Floats:
-    """The values with some noise.
-
-    Rare tokens are often equal in the leading directions, and so are their contexts. Slopes that
-    are equal, too, would keep them together forever.
-    """
+    """The values with some noise: tokens that are equal would stay so forever."""
     size = NOISE * np.sqrt(np.mean(values**2))
     return values + size * random.standard_normal(values.shape)
 

@@ -82,10 +82,7 @@ class Columns:
 
 
 def columns(spec: Input, batch: Batch) -> Columns:
-    """The distinct columns the network sees: token vectors, padding, positions if wanted.
-
-    ByheartError if they do not fit into memory.
-    """
+    """The distinct columns the network sees; ByheartError if they do not fit into memory."""
     padding = spec.padding or (dyadic(0),) * spec.dimension
     vectors, exponent = exact_integers(batch.vectors, [padding, *filter(None, [spec.extra])])
     if not spec.positions:

@@ -27,11 +27,7 @@ def refuse(reason: str) -> NoReturn:
 
 
 class Coder(ABC):
-    """Both directions in one: every method returns the value that is coded.
-
-    A writer writes the value that it is given and returns it; a reader ignores it and returns what
-    it reads.
-    """
+    """Every method returns the value that is coded: a writer writes it, a reader reads it."""
 
     def __init__(self) -> None:
         self.range = (1 << 64) - 1

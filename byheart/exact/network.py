@@ -158,10 +158,7 @@ class Relu(LayerKind):
 
 @dataclass(frozen=True)
 class Embedding(LayerKind):
-    """Token id -> weight[:, id] + i position, i the column's position if the input has them.
-
-    The first layer of a network whose tokens are ids 0, ..., weight.columns - 1.
-    """
+    """Token id -> weight[:, id] + i position, for columns with positions i; the first layer."""
 
     weight: Matrix
     position: Matrix

@@ -51,9 +51,8 @@ def recorded(model: ModelData, dataset: Dataset, found: Verification) -> Claim:
 def verify(model: ExactModel, dataset: Dataset, how: Judging) -> Verification:
     """Evaluate every sequence in exact arithmetic and compare with its label or labels.
 
-    A sequence with a label or a word that the model does not know is wrong, whatever the
-    output. A network that claims to be exact in float64 is also evaluated in float64, with the
-    proof that nothing is rounded.
+    A network that claims to be exact in float64 runs there too, with a proof that nothing is
+    rounded.
     """
     network, claim, everything = model.network, model.claim, len(dataset)
     kept = how.chosen(everything)

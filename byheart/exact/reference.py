@@ -75,10 +75,7 @@ def _short(lane: Lane, layer: int) -> Lane:
 
 
 def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
-    """Bits that no value can exceed, from the lengths of inputs and weights alone.
-
-    A layer's values are sums of products; the scores of hard attention are products of values.
-    """
+    """Bits that no value can exceed, from the lengths of inputs and weights alone."""
     bits = max(abs(int(x)).bit_length() for x in (vectors.min(), vectors.max()))
     bits += abs(exponent) + network.input.columns.bit_length()
     for layer in network.layers:

@@ -40,10 +40,7 @@ CAPITAL = {small: capital for capital, small in SMALL.items()}
 def encode(
     tokens: Sequence[str], labels: Sequence[Name], ranks: Sequence[int], cut: Cut | None = None
 ) -> bytes:
-    """The vocabulary, with the labels in the order of `ranks`: places in `labels`.
-
-    cut  a name into the words that it is built from; None if every name is a word
-    """
+    """The vocabulary, with labels in the order of `ranks`; `cut` splits names into words."""
     run, runs = 0, {}
     ranked = [labels[place] for place in ranks]
     for before, label in pairwise([ranked[0], *ranked]):

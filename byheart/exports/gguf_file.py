@@ -88,10 +88,7 @@ def tensors(network: Checkpoint) -> dict[str, NDArray]:
 
 
 def paired(tensor: NDArray, heads: int) -> NDArray:
-    """Rows of queries or keys in the order of llama.cpp.
-
-    transformers turns lanes f and f + s / 2 of a head by one angle, llama.cpp 2 f and 2 f + 1.
-    """
+    """Rows of queries or keys in llama.cpp's order: lanes 2 f, 2 f + 1 in place of f, f + s / 2."""
     size = len(tensor) // heads
     return tensor.reshape(heads, 2, size // 2, -1).swapaxes(1, 2).reshape(tensor.shape)
 
@@ -191,10 +188,7 @@ def loaded(file: Path, network: Checkpoint) -> Runtime:
 
 
 def llama_server(file: Path, length: int) -> Any:
-    """llama.cpp's server in this process, for one text of fewer than `length` tokens at a time.
-
-    One thread: for such small networks, waiting for a second one takes longer than the work.
-    """
+    """llama.cpp's server in this process, for one short text at a time, in one thread."""
     library = package(*LLAMA_CPP)
     settings = library.CommonParams()
     settings.model.path = str(file)

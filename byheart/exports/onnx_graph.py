@@ -51,10 +51,7 @@ def _write(graph: Callable, model: Model, folder: Path, config: dict[str, Any]) 
 
 
 def write_checkpoint(model: Model, folder: Path) -> None:
-    """A checkpoint: input_ids [batch, length] to logits [batch, length, vocabulary], float32.
-
-    It is traced as transformers runs it; what the exporter prints stays here.
-    """
+    """A checkpoint traced quietly: input_ids [batch, length] to logits [..., vocabulary]."""
     _check_size(model, 4)
     _, _, torch = (package(name, "an export to ONNX") for name in ("onnx", "onnxscript", "torch"))
     with tempfile.TemporaryDirectory(prefix=".byheart-", dir=folder) as place:

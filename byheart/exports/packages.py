@@ -19,10 +19,7 @@ EXTRAS = {  # the extra of byheart that brings each
 
 
 def package(name: str, what: str) -> Any:
-    """The package; ByheartError if it is not installed.
-
-    what  needs it, as the beginning of a sentence
-    """
+    """The package; if it is not installed, ByheartError says `what` needs it."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         return import_module(name)

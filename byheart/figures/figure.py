@@ -110,10 +110,7 @@ class Figure:
         return {label: some for label, some in rows.items() if label in self.labels}
 
     def caption(self, every: RowsByLabel) -> str:
-        """Data, seeds, spread and censored trainings; what is beside them; what differs.
-
-        every  its own rows, and those of other folders that lie beside them
-        """
+        """Data, seeds, spread, censored trainings and other folders beside them; what differs."""
         rows = self.own(every)
         earlier = {x: every[CONFLICTING + x] for x in self.labels if CONFLICTING + x in every}
         counts = {len({row["trial"]["seed"] for row in part}) for part in rows.values() if part}
@@ -138,10 +135,7 @@ def captions() -> dict[str, dict[str, Any]]:
 
 
 def described(name: str, labels: tuple[str, ...], *code: Any) -> Figure:
-    """The figure of this name, with the words that captions.toml has for it and for its paper.
-
-    code  parts, draw, table, finding and, if it has them, fits
-    """
+    """The figure of this name, with the words that captions.toml has for it and its paper."""
     words = {**captions().get(name.split("-")[0], {}), **captions()[name]}
     title, paper, data = words.pop("title"), words.pop("paper"), words.pop("data", None)
     size = tuple(words.pop("size", Figure.size))

@@ -103,10 +103,7 @@ class Power(NamedTuple):
 
 
 def power_law(name: str, x: ArrayLike, y: ArrayLike, letter: str) -> Power | None:
-    """The best of a + b x^p over p; None unless it lies within EXPONENTS and has an error.
-
-    The error is that of p in the fit that is linear around the best p: dy/dp = b x^p ln x.
-    """
+    """The best of a + b x^p over p; None unless it lies within EXPONENTS and has an error."""
     xs = np.asarray(x, float)
     if xs.size < 4:
         return None

@@ -60,11 +60,7 @@ QUICK = {"d8-n56": Setup(8, 56, 250, 1), "d8-n72": Setup(8, 72, 250, 1)}
 
 
 def parts(settings: Settings) -> list[Part]:
-    """A training for each seed of every set-up, by the protocol fast.
-
-    It has up to DOUBLINGS more attempts, with twice the steps of the last; the rate falls as
-    1 / dimension.
-    """
+    """A training for each seed of every set-up, with up to DOUBLINGS of its steps."""
     dataset, fast = uniform(MOST_SEQUENCES, LENGTH, VOCABULARY), protocol("gpt2", "fast")
     parts = []
     for label, one in (QUICK if settings.quick else SETUPS).items():

@@ -60,11 +60,7 @@ def not_reached(
 def bound(
     axes: Axes, x: ArrayLike, y: ArrayLike, label: str, at: int = -1, above: bool = True
 ) -> None:
-    """A dashed line with its name at the point number `at`.
-
-    The name stands above it and to the left of the point, or below it and to the right of a point
-    in the middle, so that a rising line does not cross it.
-    """
+    """A dashed line with its name at point number `at`, placed so that a rising line misses it."""
     xs, ys = np.asarray(x, float), np.asarray(y, float)
     axes.plot(xs, ys, color=BOUND, linewidth=1.3, linestyle=(0, (5, 3)), zorder=1)
     right = at == 0 or (at > 0 and not above)

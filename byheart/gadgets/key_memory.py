@@ -59,11 +59,7 @@ def competitors(
 def memory(
     streams: Floats, stored: np.ndarray, z: float, reach: float | None, sphere: bool
 ) -> Memory:
-    """Neurons for the streams whose numbers are `stored`, off at all the others.
-
-    reach   the largest one wanted; None: half way to the nearest other context
-    sphere  whether the streams have one length; otherwise keys are fitted to competitors
-    """
+    """Neurons for the streams whose numbers are `stored`, off at all the others."""
     own = streams[stored]
     keys, kept = own.copy(), own.copy()
     score, best = competitors(keys, own, streams, stored)

@@ -60,10 +60,7 @@ def lookup(lane: str, table: Table, output: str) -> Iterator[Block]:
 
 
 def split_lookup(lane: str, table: Table, output: str, size: int, points: int) -> Iterator[Block]:
-    """Lemma F.1: `lookup` in parts of `points` keys, groups of at most `size`; x is kept.
-
-    Part i is (x, r) -> (x, r + F_i(x)), eq. (140): known keys outside the part give F_i(x) = 0.
-    """
+    """Lemma F.1: `lookup` in parts of `points` keys, eq. (140); known keys elsewhere give 0."""
     keys, labels = Tape("keys", size, table.key_bits), Tape("labels", size, table.label_bits)
     for start in range(0, len(table), points):
         part = table.part(start, start + points)

@@ -44,10 +44,7 @@ class Line(NamedTuple):
 
 
 def draw(shape: Shape, targets: Targets, random: Generator, positions: bool = True) -> Line:
-    """The draw, of DRAWS, that keeps contexts farthest apart; without positions u is 0.
-
-    AssumptionError if even that one is so close that doubles could not distinguish contexts.
-    """
+    """The draw, of DRAWS, that keeps contexts farthest apart; refused if that is too near."""
     lines = []
     for _ in range(DRAWS):
         z = random.uniform(LOW, HIGH, shape.vocabulary)

@@ -77,10 +77,7 @@ def values(multisets: NDArray, tokens: list[int], largest: int, random: Random) 
 
 
 def identified(rows: NDArray, largest: int, random: Random) -> tuple[list[int], NDArray]:
-    """Lemma B.3 without its network: tokens A, and values up to `largest` of the tokens (eq. (32)).
-
-    Their sums differ for rows that are different multisets.
-    """
+    """Lemma B.3 without its network: tokens A, and values that distinguish multisets (eq. (32))."""
     multisets, _ = distinct(rows)
     tokens = marked(multisets)
     for _ in range(TRIES):

@@ -48,10 +48,7 @@ def through(points: Sequence[Sequence[int]]) -> Plane | None:
 def planes(
     points: NDArray, members: Sequence[int], shared: bool, seed: int
 ) -> Iterator[tuple[Plane, list[int]]]:
-    """Planes, and the members on each, that hold every member once and no other point.
-
-    shared  whether further members on the plane are welcome; otherwise it holds its group alone
-    """
+    """Planes that hold every member once and no other point; `shared` ones take further members."""
     pick, alive, left = random.Random(seed), set(members), list(members)
     residues = (points % PRIME).astype(np.int64)
     d = points.shape[1]

@@ -32,10 +32,7 @@ def switches(
     terms: Mapping[int, Number] | None = None,
     width: int = 1,
 ) -> Iterator[Layer]:
-    """For keys from 0 on with at least two labels; the key is lane 0, or these terms of lanes.
-
-    between  whether there is a layer of switches
-    """
+    """Keys from 0 on with two labels or more, as lane 0 or as terms; `between`: with switches."""
     pairs = sorted(zip(keys, labels, strict=True))
     steps = [(b[0], b[1] - a[1]) for a, b in pairwise(pairs) if a[1] != b[1]]
     size = max(1, round(len(steps) ** 0.5))

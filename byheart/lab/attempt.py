@@ -117,11 +117,7 @@ def optimiser_of(attempt: Attempt, parameters: "list[torch.Tensor]") -> "torch.o
 
 
 def _stops(trial: Trial, problem: Problem, model: Learner, step: int, loss: float) -> bool:
-    """Whether training ends before this step is taken, given the mean loss there.
-
-    The loss of a step is rounded as its kernel adds it up. It only tells when to look: the loss
-    that the row will hold decides.
-    """
+    """Whether training ends before this step; a rounded mean loss only says when to look."""
     stop, criterion = trial.protocol.stop, trial.criterion
     if not math.isfinite(loss):
         return True

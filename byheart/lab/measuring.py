@@ -342,11 +342,7 @@ def _save(
     force: bool,
     watch: Watch,
 ) -> SavedModel | None:
-    """Train the smallest of the last cell again and write its model; None if nothing memorises.
-
-    Of the seeds that memorise, the first that can be certified. On the machine that trained it,
-    it is the same network; on another one it may not be.
-    """
+    """Train the smallest of the last cell again, and write the first seed that can be certified."""
     from .certified import convert
 
     points = [cell.smallest for cell in cells_ if cell.smallest is not None]

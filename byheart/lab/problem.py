@@ -162,10 +162,7 @@ class Prefixes(Problem):
         return Paths(order[is_end], row, self.lengths - 1)
 
     def batches(self, size: int, number: int, random: np.random.Generator) -> Iterator[Problem]:
-        """Batches of paths with about `size` contexts each, in a new order for every pass.
-
-        A context belongs to one path, so the losses of one pass add up to that of all data.
-        """
+        """Batches of paths with about `size` contexts each, in a new order for every pass."""
         parts = max(1, round(len(self) / size))
         if parts == 1:
             yield self

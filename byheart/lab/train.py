@@ -17,10 +17,7 @@ from .trial import Row, Trial
 
 
 def run(trial: Trial, problem: Problem, folder: Path | None = None) -> Row:
-    """The row of a trial; a search for hyper-parameters that was killed resumes.
-
-    folder  of its journal. A cluster keeps none, as nodes need not share a disk.
-    """
+    """The row of a trial; the folder's journal lets a search resume (a cluster keeps none)."""
     journal = None
     if folder is not None and trial.protocol.search is not None:
         (folder / "journals").mkdir(exist_ok=True)
@@ -71,10 +68,7 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
 
 @contextmanager
 def _arithmetic() -> Iterator[None]:
-    """One thread, as several add in another order; and subnormal numbers are rounded to 0.
-
-    That is faster, and holds only during training: nothing may be certified with such numbers.
-    """
+    """One thread, and subnormals rounded to 0: the same sums, fast, and never while certifying."""
     import torch
 
     threads = torch.get_num_threads()

@@ -28,10 +28,7 @@ SEEDS = 2**32  # what a numpy sampler takes
 
 
 def searched(trial: Trial, problem: Problem, journal: str | None) -> list[Outcome]:
-    """The outcomes of all attempts: the authors choose the best one of a fixed number.
-
-    Those read from the journal have no learner, except the best one, which is trained again.
-    """
+    """The outcomes of all attempts; of those in the journal, only the best is trained again."""
     search, first = trial.protocol.search, trial.protocol.attempts[0]
     assert search is not None
     study = _study(trial, journal)
@@ -58,11 +55,7 @@ def searched(trial: Trial, problem: Problem, journal: str | None) -> list[Outcom
 
 
 def _study(trial: Trial, journal: str | None) -> optuna.Study:
-    """The study of a trial.
-
-    A killed process may have left a torn last line in the journal, which is cut off, and attempts
-    that are not finished, which are given up.
-    """
+    """The study of a trial; what a killed process left unfinished is given up."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         storage: BaseStorage = InMemoryStorage()

@@ -42,10 +42,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def new_part(path: Path, folder: bool) -> tuple[Path, int | None]:
-    """A new folder or file beside `path`, and its lock, which the system releases when we end.
-
-    Between making and locking it, another process may take it for abandoned: then another is made.
-    """
+    """A new folder or file beside `path`, and its lock, which the system releases when we end."""
     for other in path.parent.glob(f"{PART}*-{HOST}.part"):
         _remove_abandoned(other)
     while True:

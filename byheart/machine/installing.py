@@ -11,10 +11,7 @@ NAME = re.compile(r"byheart\[([\w,-]+)\]")
 
 
 def remedy(extra: str) -> str:
-    """A command: of an editable installation with the extra, of others with its packages.
-
-    Only the packages are looked up in an index: there byheart's own name may be another's.
-    """
+    """A command: of an editable installation with the extra, of others with its packages."""
     try:
         own = distribution("byheart")
     except PackageNotFoundError:

@@ -34,10 +34,7 @@ def _stated(file: Path, name: str) -> int | None:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """A MemoryError as soon as the block asks for more memory than was available before it.
-
-    Linux would grant it, and end some process later; on other systems nothing is bounded.
-    """
+    """A MemoryError, on Linux, as soon as the block asks for more memory than was available."""
     used = _stated(STATUS, "VmData:")
     if used is None:
         yield

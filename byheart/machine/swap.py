@@ -66,10 +66,7 @@ def sync(path: Path) -> None:
 
 
 def check_place(path: Path, force: bool) -> None:
-    """Refuse to replace anything but a folder that holds a byheart model and nothing else.
-
-    An empty folder may be replaced too: with it nothing is lost.
-    """
+    """Refuse to replace anything but an empty folder or one that holds a byheart model alone."""
     refuse_existing(path, force)
     if not os.path.lexists(path):
         return

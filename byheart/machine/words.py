@@ -24,10 +24,7 @@ def printable(text: str) -> str:
 
 
 def harmless(answer: Any) -> Any:
-    """An answer whose words can be printed: each stays on its line, and steers nothing.
-
-    Of a dataclass all fields but those with `repr=False`, which nobody is shown.
-    """
+    """An answer (its shown fields) whose words stay on their line and steer no terminal."""
     if isinstance(answer, str):
         return printable(answer).replace("\n", "\\n").replace("\t", "\\t")
     if isinstance(answer, Mapping):

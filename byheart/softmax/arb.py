@@ -59,10 +59,7 @@ def rows(matrix: arb_mat) -> list[Row]:
 
 
 class Mixer:
-    """The part of a decoder before its neurons, ready to read contexts.
-
-    heads  query^T key and (out value)^T of each: a row of the last tokens is multiplied by them
-    """
+    """The part of a decoder before its neurons; heads: query^T key and (out value)^T of each."""
 
     def __init__(self, decoder: Decoder) -> None:
         self.shape = shape = decoder.shape
@@ -179,11 +176,7 @@ def magnitude(decoder: Decoder) -> int:
 
 
 def divergence(support: Row, counts: Sequence[int], others: Row) -> arb:
-    """KL(counts / their sum || softmax), from the logits of the support and of the other tokens.
-
-    That of the softmax on the support alone, 0 if it is one token, plus log(1 + R): R is the weight
-    of the other tokens, relative to that of the support.
-    """
+    """KL(counts / their sum || softmax), from the logits of the support and of the others."""
     top, weight = max((logit.mid() for logit in support), key=float), sum(counts)
     inside = sum(((logit - top).exp() for logit in support), arb(0))
     outside = sum(((logit - top).exp() for logit in others), arb(0))

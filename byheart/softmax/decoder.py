@@ -76,10 +76,7 @@ class Shape(NamedTuple):
 
     @property
     def formula(self) -> str:
-        """The number of parameters, in the letters above (madden2024, before eq. (3)).
-
-        Without neurons, d_h = d_0 = d_1, it is d (T + 2 omega + 4 d_h m_0) (dana2024, Theorem 1).
-        """
+        """The number of parameters in the letters above (madden2024, before eq. (3))."""
         return FORMULAS[self.mixing, self.neurons > 0]
 
 

@@ -59,10 +59,7 @@ def explained(model: DecoderModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def ratio(parameters: int, vocabulary: int, neurons: int) -> float | None:
-    """How many times more contexts the parameters might hold: eq. (3); None without neurons.
-
-    At most parameters / (omega - 1) contexts (Lemma 1), at least m (Theorem 5).
-    """
+    """How many times more contexts the parameters might hold: eq. (3); None without neurons."""
     return parameters / ((vocabulary - 1) * neurons) if neurons else None
 
 

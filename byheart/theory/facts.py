@@ -15,13 +15,7 @@ from .question import DataFacts
 def data_facts(
     data: Dataset | Documents, name: str | None = None, positions: bool | None = None
 ) -> DataFacts:
-    """The facts of data that was read.
-
-    positions  whether order counts; None: as it does in `compile` for such data
-
-    A label that is also a token counts once in `union`; a vector is not a label. In documents any
-    token may be the next one.
-    """
+    """The facts of data that was read; `positions`: whether order counts (default: by kind)."""
     counted = count(data)
     if isinstance(data, Documents):
         longest = longest_context(data)

@@ -45,11 +45,7 @@ class Crossing:
 def growing(
     data: Dataset, known: Mapping[str, int | float | None], until: int
 ) -> tuple[tuple[Line, ...], tuple[Crossing, ...]]:
-    """The closed forms of the methods with these names, and where some of them cross.
-
-    known  the size that each method has for the data: its form is shifted to go through it, since
-           it is one of random data, of which this may need more or less
-    """
+    """The closed forms of these methods, moved to the known sizes, and where some of them cross."""
     if not FEWEST <= until <= MOST:
         raise ByheartError(
             f"`until` must be a number of contexts from {FEWEST:,} to {MOST:,}, not {until:,}."

@@ -66,10 +66,7 @@ def sizes(shape: Shape, contexts: float) -> dict[str, float]:
 def crossing(
     one: str, other: str, shape: Shape, shifts: Mapping[str, float] = {}, most: float = 1e15
 ) -> float | None:
-    """The number of contexts from which on `one` is smaller than `other`; None if there is none.
-
-    shifts  what is added to the size of a method
-    """
+    """The number of contexts from which on `one`, moved by its shift, is smaller; or None."""
 
     def ahead(contexts: float) -> float:
         forms = sizes(shape, contexts)

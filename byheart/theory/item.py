@@ -138,10 +138,7 @@ def _worded(name: str) -> str:
 
 
 def items(group: str, **code: tuple[Any, ...]) -> dict[str, Item]:
-    """The items of items.csv that are of this group, by name.
-
-    code  the value of an item, or None, and its assumptions; without them if it has neither
-    """
+    """The items of items.csv of this group, by name, with their value and assumptions in code."""
     text = files(__package__).joinpath("items.csv").read_text("utf-8")
     rows = [row for row in csv.DictReader(text.splitlines()) if row.pop("group") == group]
     names = [row.pop("name") for row in rows]

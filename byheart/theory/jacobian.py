@@ -18,10 +18,7 @@ Tensors = Mapping[str, Array]
 
 
 def jacobian(shape: Shape, tensors: Tensors, contexts: list[tuple[int, ...]]) -> Array:
-    """The derivatives of differences of logits by all parameters, [contexts (omega - 1), k].
-
-    Parameters are in the order of Shape.tensors, each tensor row by row.
-    """
+    """The derivatives of differences of logits by all parameters, [contexts (omega - 1), k]."""
     rows = [_gradients(shape, tensors, list(context)) for context in contexts]
     parts = [
         np.concatenate([row[name].reshape(shape.vocabulary - 1, -1) for row in rows])

@@ -24,10 +24,7 @@ STRETCH = 2.0  # of W_U, times what the margin needs
 
 
 class Goal(NamedTuple):
-    """The vectors that the decoder should give, W_U E(t), and the divergence that it may have.
-
-    embeddings have lengths of at most 1: W_U has the scale.
-    """
+    """The vectors W_U E(t) that the decoder should give (W_U has the scale), and its divergence."""
 
     unembedding: Floats
     embeddings: Floats
@@ -86,10 +83,7 @@ def stretch(margin: float, vocabulary: int, gap: float) -> float:
 
 
 def shaken(unembedding: Floats, embeddings: Floats, targets: Targets, seed: int) -> Floats:
-    """Embeddings of associations in general position: moved at random, by half their margins.
-
-    A move by delta changes the difference of two logits by at most 2 |delta| max |W_j|.
-    """
+    """Associations moved at random by half their margins, up to 2 |delta| max |W_j| a logit."""
     noise = np.random.default_rng(seed).standard_normal(embeddings.shape)
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
     room = np.maximum(0, margins(unembedding, embeddings, targets))

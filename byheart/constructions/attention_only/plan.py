@@ -36,10 +36,7 @@ def make_plan(
     contexts: int | None = None,
     skip: bool = False,
 ) -> Plan:
-    """Sizes for some contexts (default: all), as the options have them or as few as suffice.
-
-    skip  whether the skip connection counts as d features
-    """
+    """Sizes for some contexts (default: all); `skip` counts the skip connection as d features."""
     given, targets = targets, one_length(targets)
     padding = None if targets is given else len(given.vocabulary)
     found = tokens(rows(targets).tolist())
@@ -59,10 +56,7 @@ def make_plan(
 
 
 def one_length(targets: Targets) -> Targets:
-    """The contexts filled up at the front with a reserved token, if they must be.
-
-    They must if lengths differ, or are 1, where attention has no choice.
-    """
+    """Contexts of one length, at least 2, filled up at the front with a reserved token."""
     lengths = np.diff(targets.starts)
     if not (lengths != lengths[0]).any() and lengths[0] != 1:
         return targets
@@ -94,10 +88,7 @@ def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
 def heads_needed(
     targets: Targets, size: int, d: int, skip: bool, contexts: int | None = None
 ) -> int:
-    """The fewest heads whose features can have the rank of the contexts, at least 1.
-
-    H d_h (and d more, with the skip connection) is the usual limit; the data may have others.
-    """
+    """The fewest heads, at least 1, whose features can have the rank of the contexts."""
     wanted = contexts or len(targets)
     fewest = max(1, -(-(wanted - (d if skip else 0)) // size))
     found = rows(targets).tolist()

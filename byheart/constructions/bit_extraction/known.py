@@ -64,10 +64,7 @@ def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, asked: floa
 
 
 def known_multisets(dataset: Dataset, contexts: Contexts, asked: float | None) -> Known:
-    """The tokens of multisets, which need not be equally large; without any token, one is made up.
-
-    A context is a multiset and has no token of its own.
-    """
+    """The tokens of multisets, of any sizes; without any token, one is made up."""
     vectors, exponent = exact_integers(dataset.vectors, [(dyadic(0),) * dataset.vectors.shape[1]])
     vectors = vectors[:-1] if len(dataset.tokens) else vectors
     owner = dataset.owner[contexts.first]
@@ -93,10 +90,7 @@ def radius(points: NDArray, exponent: int) -> Fraction:
 
 
 def separation(vectors: NDArray, exponent: int, asked: float | None, dataset: Dataset) -> Fraction:
-    """The smallest distance of two vectors of the dataset, rounded down; at most 1.
-
-    If a separation is asked for, it is that one, and two vectors that are closer are refused.
-    """
+    """The smallest distance of two vectors, rounded down, at most 1; or the one asked for."""
     if exponent == 0 and (asked or 1) <= 1:
         return Fraction(asked or 1)  # different integer vectors
     one, other, square = closest(vectors)

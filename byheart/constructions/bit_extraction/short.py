@@ -68,10 +68,7 @@ def _cost(projection: Projection) -> int:
 
 
 def _least(table: Table) -> int:
-    """The bits of a lookup with one key per group.
-
-    k keys take 2^-(k rho + 2) in Lemma G.6, their labels 2^-(k c + 2), and the gate 2^(c + 2).
-    """
+    """The bits of a lookup with one key per group: k keys, their labels, and the gate."""
     return max(table.key_bits + 2, table.label_bits + 3)
 
 

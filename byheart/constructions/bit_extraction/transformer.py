@@ -78,11 +78,7 @@ def predict(
 
 
 def predicted(size: Size, first: int) -> Predicted:
-    """A closed form counts what stands between E_in and E_out; here both are added.
-
-    E_in has a weight for each coordinate and a bias, none of them 0 (bit_extraction, D12), or is an
-    embedding matrix; E_out has two numbers.
-    """
+    """A closed form counts what stands between E_in and E_out; here both are added."""
     return Predicted(size.parameters + first + 2, size.depth)
 
 

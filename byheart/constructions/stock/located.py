@@ -160,10 +160,7 @@ class Located(Construction):
 
     @abstractmethod
     def shell(self, plan: Plan, answers: NDArray, random: np.random.Generator) -> Shell:
-        """Embeddings and the attention of block 0, with an empty memory.
-
-        answers  the tokens that follow the contexts
-        """
+        """Embeddings and the attention of block 0 for these answers, with an empty memory."""
 
     @abstractmethod
     def remembered(self, plan: Plan, streams: Floats, stored: NDArray) -> Memory:
@@ -336,8 +333,7 @@ class Located(Construction):
     def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
         """The context and the block of every neuron, and False for decoys.
 
-        All neurons of a context are in one block: what the first writes changes the length of the
-        stream, and a later norm would take the others below their thresholds.
+        All neurons of a context are in one block, as a later norm would see what the first writes.
         """
         blocks = np.array(self.holding)
         decoys = np.arange(self.decoys if count else 0) * count // max(1, self.decoys)
@@ -374,10 +370,7 @@ class Located(Construction):
 
 
 def sparse(rows: int, columns: int, random: np.random.Generator) -> Floats:
-    """A random matrix that keeps lengths on average, with few entries per row and column.
-
-    Every row and every column has one at least. A sum of few terms has few roundings.
-    """
+    """A random matrix that keeps lengths on average, with few entries, one at least, per line."""
     found = np.zeros((rows, columns))
     for turn in range(ENTRIES):
         sides = max(rows, columns)
@@ -409,10 +402,7 @@ def distinguished(
 
 
 def first_streams(network: Checkpoint, texts: Texts) -> tuple[Floats, Floats]:
-    """The streams after the attention of block 0 at every sequence, and what its second norm gives.
-
-    Both are [N, D].
-    """
+    """The streams [N, D] after the attention of block 0, and what its second norm gives."""
     block, D = network.block(0), network.width
     streams, normed = np.empty((2, len(texts.text), D))
     rows_of: dict[int, list[int]] = {}

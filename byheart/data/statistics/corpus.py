@@ -105,10 +105,7 @@ def statistics(documents: Documents, epsilons: Sequence[float]) -> Statistics:
 
 
 def _dense(documents: Documents) -> tuple[Documents, NDArray | None]:
-    """The documents with ids that can index a table, and the numbers behind them if they changed.
-
-    A table as large as the largest id is fine unless it would outgrow the corpus itself.
-    """
+    """The documents with ids that can index a table, and the ids behind them if changed."""
     ids = documents.ids
     if ids.itemsize == 2 or int(ids.max()) < len(ids) // 4 + 2**16:
         return documents, None

@@ -161,10 +161,7 @@ def _sizes(rows, sums, alive, depth, bits, sizes):
 
 @compiled
 def _range(sizes, first, room):
-    """The end of the longest range of buckets, from the first on, that fits into the room.
-
-    Their sizes are replaced by the places where they begin.
-    """
+    """The end of the longest range of buckets that fits; sizes become their beginnings."""
     stop, total = first, 0
     while stop < len(sizes) and total + sizes[stop] <= room:
         size = sizes[stop]
@@ -176,10 +173,7 @@ def _range(sizes, first, room):
 
 @compiled
 def _count_buckets(rows, sums, alive, depth, bits, first, stop, ends, work, totals):
-    """Write keys and names of rows to their buckets, and count these.
-
-    `ends` holds the places where buckets begin, then where they end.
-    """
+    """Write keys and names of rows to their buckets, and count these up to their `ends`."""
     for row in range(alive):
         if rows.apart[row] <= depth + 1:
             key = _key(rows, sums, row, depth)
@@ -224,10 +218,7 @@ def _enter(rows, depth, begin, end, work, totals):
 
 @inlined
 def _equal(ids, one, other, depth, counts):
-    """Whether two stretches of `depth` tokens are equal as multisets and end alike.
-
-    They are equally long: if no token is more frequent in the other, none is in the one.
-    """
+    """Whether two stretches of `depth` tokens are equal as multisets and end alike."""
     same = ids[one + depth - 1] == ids[other + depth - 1]
     for j in range(depth):
         counts[ids[one + j]] += 1

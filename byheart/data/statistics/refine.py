@@ -35,15 +35,12 @@ PREDICTIONS, CONTEXTS, RIGHT, CONFLICTS, IN_CONFLICT, SUMS = range(6)
 
 
 class Rows(NamedTuple):
-    """The places of rows, and the lengths of the contexts to count.
-
-    apart  the fewest tokens that distinguish a row from all rows before it; unchanged if none do
-    """
+    """The places of rows, and the lengths of the contexts to count."""
 
     ids: NDArray
     separator: int
     starts: NDArray  # the place of each row's first token
-    apart: NDArray
+    apart: NDArray  # the fewest tokens that distinguish a row from all before it, if any do
     least: int  # the fewest tokens of a context
     most: int  # the most
 
@@ -198,10 +195,7 @@ def _tally(begin, size, distinct, room, pairs):
 
 @inlined
 def _regroup(begin, size, distinct, kept, room):
-    """Write the new groups of two or more to members[kept:]; counts is all zeros again.
-
-    A row that is alone goes to the last place of members, which is never read.
-    """
+    """Write the new groups of two or more to members[kept:]; counts is all zeros again."""
     members, counts = room.members, room.counts
     for i in range(distinct):
         token = room.tokens[begin + room.firsts[i]]
@@ -253,10 +247,7 @@ def ordered(rows: Rows, vocabulary: int, pairs: Pairs) -> tuple[Ints, Pairs]:
 def _without_large(
     rows: Rows, order: NDArray[np.uint32], largest: int, vocabulary: int, pairs: Pairs
 ) -> tuple[list[Batch], Ints, Pairs]:
-    """Batches of the groups that are left after large ones were split; sums and pairs so far.
-
-    A batch is a range of whole groups with at most BATCH members.
-    """
+    """Batches of whole groups that are left after large ones were split; sums and pairs so far."""
     room = _room(rows, largest if largest > BATCH else 0, vocabulary)
     batches: list[Batch] = []
     todo = [(0, len(order), 1)]

@@ -16,10 +16,7 @@ BLOCK = 4_000_000  # at once
 
 @dataclass(frozen=True)
 class Separation:
-    """The largest norm of a token vector and the smallest distance between two of them.
-
-    r and delta of kajitsuka2025, Assumption 4.1; None where it is infinite.
-    """
+    """The largest norm and least distance of vectors (kajitsuka2025, Assumption 4.1)."""
 
     radius: float | None
     distance: float | None
@@ -70,11 +67,7 @@ class Exact(NamedTuple):
 
 
 def exact_separation(vectors: NDArray) -> Exact | None:
-    """The separation of distinct vectors [V, d] without rounding; None if it would take too long.
-
-    In one dimension neighbours are compared, else the pairs that floats cannot tell from the
-    nearest one.
-    """
+    """The separation of distinct vectors [V, d] without rounding; None if that is long."""
     ratios = [[x.as_integer_ratio() for x in row] for row in vectors.tolist()]
     unit = max(q for row in ratios for _, q in row)  # all are powers of two
     rows = [[p * (unit // q) for p, q in row] for row in ratios]

@@ -128,11 +128,7 @@ def added(terms: list[Term], constant: float, lowest: int, size: int, place: Pla
 
 
 def _check_items(terms: list[Term], constant: float, lowest: int, size: int, place: Place) -> None:
-    """The condition for every item on its own.
-
-    Rounding is monotone: a computed total below the limit was never rounded, and one above it
-    exceeds the limit in truth too. Where it equals the limit, exact arithmetic decides.
-    """
+    """The condition for every item on its own; at the limit itself exact arithmetic decides."""
     grid = np.full(size, lowest, np.int64)
     reach = np.full(size, abs(constant))
     for weight, exponent, lane in terms:

@@ -47,10 +47,7 @@ inlined = njit(_nrt=False, forceinline=True)
 
 @inlined
 def finish(M, I, d, low, high, rest):
-    """Set the window of slot d; False if it does not fit.
-
-    Limbs low..high - 1 are valid, and `rest` (-2..1) is the value of all above.
-    """
+    """Set the window of slot d from limbs low..high - 1 and `rest` (-2..1) above, if it fits."""
     base = d * I[FRAME]
     if rest == 1 or rest == -2:
         if high == I[FRAME]:

@@ -65,10 +65,7 @@ class Evaluator:
     def __call__(
         self, batch: Batch, progress: Callable[[int], None] | None = None
     ) -> list[Fraction] | NDArray[np.int64]:
-        """The output for every sequence: an array if all outputs are whole, else fractions.
-
-        LimbsError if the kernels cannot run the network.
-        """
+        """The output for every sequence, as fractions unless all are whole; or LimbsError."""
         if len(batch) <= FEW and self.blank is not None and batch.vectors.dtype.kind == "i":
             return self.few(batch, self.blank)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -125,10 +122,7 @@ class Evaluator:
 
 
 def _blank(network: Network) -> NDArray[np.int64] | None:
-    """A sequence without tokens as the first stack reads it, [columns, coordinates].
-
-    None if that is not in integers.
-    """
+    """A sequence without tokens as the first stack reads it; None if that is not in integers."""
     spec = network.input
     padding = spec.padding or (dyadic(0),) * spec.dimension
     rows = [padding] * spec.columns
@@ -151,10 +145,7 @@ def _outputs(numbers: Numbers) -> list[Fraction] | NDArray[np.int64]:
 
 
 def _inputs(layer: Layer, seen: Columns) -> tuple[Limbs, int]:
-    """The first stack's input for every distinct column, and its exponent.
-
-    The coordinates or, after an embedding matrix, the lanes that it gives.
-    """
+    """The first stack's input, coordinates or embedded lanes, of each column, and its exponent."""
     if not isinstance(layer, Embedding):
         return _integers(seen.vectors), seen.exponent
     coordinates = {i: Lane(x.astype(object), -seen.exponent) for i, x in enumerate(seen.inputs.T)}

@@ -198,8 +198,7 @@ def _subset_sums(numbers: Sequence[int]) -> list[int]:
 def window(run: Folds, found: Registers, lowest: int) -> tuple[int, int]:
     """(low, size): the bits from `low` on, in `size` limbs, that hold all numbers of the run.
 
-    The lane has no bits below `lowest` before the run. ROOM bits are left above the longest number,
-    more if the lane can become much longer than a threshold.
+    ROOM bits are left above the longest number, more if the lane can outgrow a threshold.
     """
     numbers = [x for step in found.lookups for column in step.values() for x in column]
     numbers.append(run.constant)

@@ -366,10 +366,7 @@ def powers(M, I, op):
 
 @inlined
 def _nearest(M, I, d, lowest, highest):
-    """Slot d = its distance to the multiples of 2**(lowest + 1), if it is positive.
-
-    False, having done nothing, if it is above 2**(highest + 1).
-    """
+    """Slot d = its distance to the multiples of 2**(lowest + 1), unless it is far above."""
     state = STATE + 3 * d
     low, high = I[state], I[state + 1]
     if I[state + 2] or low == high:

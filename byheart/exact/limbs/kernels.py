@@ -13,20 +13,14 @@ OPERATION = 15  # numbers of an operation
 
 @inlined
 def _closed(I, d):
-    """Whether d is a gated lane that was closed: see shortcuts.gated_lanes.
-
-    A closed lane is (0, 0, 1), minus the unit of limb 0, which no number uses: limb 0 is spare.
-    """
+    """Whether d was closed: (0, 0, 1) is minus the unit of limb 0, which no number uses."""
     state = STATE + 3 * d
     return I[I[at.BOUNDS] + d] >= 0 and I[state + 2] and I[state + 1] == 0
 
 
 @inlined
 def _write(M, I, d, s, w):
-    """Slot d += weight w times slot s, a hidden unit: nothing if s <= 0.
-
-    A gated lane is closed if this makes it negative for good.
-    """
+    """Slot d += weight w times relu(slot s); a gated lane that becomes negative is closed."""
     state = STATE + 3 * s
     if I[state + 2] or I[state] == I[state + 1] or _closed(I, d):
         return True

@@ -70,10 +70,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
 
 
 def _plain(writer: Writer, stack: Stack, base: int, odd: int) -> Program:
-    """Layers without skip connection: RELU computes units in slots of their own.
-
-    A lane that is only carried on stays in its slot, which is then cut at 0.
-    """
+    """Layers without skip connection; a lane that is only carried on stays in its slot."""
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
     widest = max(stack.width, *(layer.weight.rows for layer in stack.relus))
     first_output = inputs + 2 * widest
@@ -168,10 +165,7 @@ def _folds(writer: Writer, run: Folds, lowest: int) -> None:
 
 
 def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:
-    """GATHER (target, ways, room for flags, tables, room for places, low, size).
-
-    Returns the tables that it stored, by the number of their block.
-    """
+    """GATHER (target, ways, room for flags, tables, room for places, low, size); its tables."""
     low, size = run.window
     number = {lane: i for i, lane in enumerate(run.way)}
     steps = [(lane, goal) for lane, goal in run.way.items() if lane != run.target]
@@ -253,8 +247,7 @@ def _feed_forward(
 def _pieces(writer: Writer, pieces: Pieces, hidden: int) -> None:
     """PIECES (lane, first kink, kinks, lines, targets, spare slot).
 
-    A line is (slot, weight, constant), -1 if there is none. The weight of the lane that is read is
-    1 more than its slope, and comes last.
+    A line is (slot, weight, constant), or -1; the lane that is read comes last, with slope + 1.
     """
     order = sorted(range(len(pieces.targets)), key=lambda k: pieces.targets[k] == pieces.lane)
     rows = []

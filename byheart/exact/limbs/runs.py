@@ -16,10 +16,7 @@ MAX_WINDOW = 1 << 20  # limbs of the tables of one gather
 
 @dataclass
 class Powers:
-    """Folds of one lane x: of x + before at 2**highest, ..., 2**lowest, bit places in the frame.
-
-    after  is added to what they leave
-    """
+    """Folds of lane + before at bit places highest, ..., lowest; `after` is added in the end."""
 
     lane: int
     lowest: int
@@ -59,10 +56,7 @@ class Gather:
 
     @property
     def window(self) -> tuple[int, int]:
-        """(low, size): limbs low..low + size - 1 hold the tables' numbers and their sum.
-
-        One more limb than the sum needs is left for the target.
-        """
+        """(low, size): limbs for the tables' numbers and their sum, and one more for the target."""
         values = [x for table in self.tables for column in table.columns.values() for x in column]
         zeros = min(((x & -x).bit_length() - 1 for x in values if x), default=0)
         entries = sum(len(table.columns) for table in self.tables)
@@ -107,10 +101,7 @@ class Finder:
             start = stop
 
     def folds(self, start: int) -> Folds | None:
-        """As many folds, and tables between them, as one operation can do.
-
-        A lane that its tables fill must not be read after the run, which ends before such a table.
-        """
+        """As many folds as one operation can do, and tables between them whose lanes end in it."""
         stop = min(start + MAX_STEPS, len(self.blocks))
         while run := self._folds(start, stop):
             stop = start + run.blocks

@@ -209,10 +209,7 @@ def table_of(block: FeedForward, point: int) -> Table | None:
 
 
 def tabulated(block: FeedForward) -> tuple[int, int] | None:
-    """(lane, size) if all units read one lane and bend at one of 0, ..., size - 1, or below.
-
-    The block can be tabulated there.
-    """
+    """(lane, size) if all units read one lane and bend at one of 0, ..., size - 1, or below."""
     if not MIN_TABLE <= block.W1.rows <= MAX_TABLE or len(block.W1.by_row) != block.W1.rows:
         return None
     terms = [term for row in block.W1.by_row.values() for term in row]
@@ -225,11 +222,7 @@ def tabulated(block: FeedForward) -> tuple[int, int] | None:
 
 
 def _column(block: FeedForward, row: int, size: int, point: int) -> list[int]:
-    """The numbers that a tabulated block adds to a lane.
-
-    A unit relu(j + b) grows by 1 from j to j + 1 if j >= -b, and else stays: so the slope of the
-    lane's broken line changes at j = -b by the unit's weight.
-    """
+    """The numbers of a tabulated block: a unit's weight changes the lane's slope at j = -b."""
     value = scaled(bias(block.b2, row), point)
     bends: defaultdict[int, int] = defaultdict(int)
     for unit, weight in block.W2.by_row.get(row, []):

@@ -99,11 +99,7 @@ class Writer:
         return Program(base, self.zero, len(bounds), outputs, header, tables, limbs)
 
     def weight(self, value: Dyadic) -> int:
-        """The number of a weight, stored once.
-
-        A row is (digits, start, stop, negative, exponent): signed digits, or limbs of the mantissa
-        if digits is 0.
-        """
+        """The number of a weight: (digits or limbs, start, stop, negative, exponent), once."""
         if value not in self._weights:
             digits = _signed_digits(value.mantissa)
             if len(digits) <= MAX_DIGITS:
@@ -126,11 +122,7 @@ class Writer:
         return self._consts[value]
 
     def fresh(self, values: Iterable[int]) -> int:
-        """The number of the first of some constants, stored one after another.
-
-        A row is (offset, low, high, negative): limbs low..high - 1 of the frame, two's complement,
-        at limbs[offset + i].
-        """
+        """The number of the first of some constants, stored as (offset, low, high, negative)."""
         first = len(self.consts)
         for value in values:
             low = ((value & -value).bit_length() - 1) // 64 if value else 0
@@ -158,10 +150,7 @@ class Writer:
 
 
 def _signed_digits(mantissa: int) -> list[tuple[int, int]]:
-    """(place, sign) of the non-adjacent form, the sum of the fewest signed powers of two.
-
-    Stops after MAX_DIGITS + 1 terms: such a mantissa is multiplied instead.
-    """
+    """(place, sign) of the non-adjacent form, cut off after MAX_DIGITS + 1 terms."""
     digits: list[tuple[int, int]] = []
     place = 0
     while mantissa and len(digits) <= MAX_DIGITS:

@@ -83,11 +83,7 @@ class ByheartDecoder(PreTrainedModel, GenerationMixin):
         return CausalLMOutput(loss=loss, logits=logits)
 
     def _after(self, tokens, read):
-        """Logits [batch, vocabulary] after the last token that is read.
-
-        A decoder with a padding token reads exactly `length` tokens and fills up at the front. One
-        of a window reads the last `length` tokens.
-        """
+        """Logits [batch, vocabulary] after the last token that is read, filled up at the front."""
         shape = self.config.sizes
         length, heads, padding = shape["length"], shape["heads"], shape.get("padding")
         order = read.argsort(dim=1, stable=True)[:, -length:]  # what is read comes last

@@ -23,10 +23,7 @@ Points = dict[int, Spread]  # a size: its accuracy
 
 
 def points(rows: Sequence[Row], axis: str) -> Points:
-    """The accuracy by size, in increasing order, with its spread over seeds.
-
-    axis  a size of the architecture, or "parameters"
-    """
+    """The accuracy by size (or "parameters"), in increasing order, with its spread over seeds."""
     by_size = defaultdict(list)
     for row in rows:
         by_size[{**row, **row["trial"]["sizes"]}[axis]].append(row["accuracy"])
@@ -45,11 +42,7 @@ def exact(sizes: Sequence[float], accuracies: Sequence[float]) -> Points:
 
 
 def unsaturated(points: Points) -> Points:
-    """The sizes before the first whose accuracy is above LINEAR.
-
-    So a larger size that failed does not come back: a range of sizes is fitted, not a selection
-    by outcome.
-    """
+    """The sizes before the first whose accuracy is above LINEAR, whatever larger ones reach."""
     sizes = takewhile(lambda size: points[size][0] <= LINEAR, sorted(points))
     return {size: points[size] for size in sizes}
 

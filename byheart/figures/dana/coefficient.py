@@ -75,10 +75,7 @@ def published_slopes() -> dict[int, Fit]:
 
 
 def authors_slopes() -> dict[int, Fit]:
-    """The same lines through the points that the authors' program takes.
-
-    They are all up to the first accuracy above 0.95, which is included.
-    """
+    """The same through the points of the authors' program: up to the first accuracy above 0.95."""
     slopes = {}
     for d in HEADS:
         every = theirs(d)

@@ -23,10 +23,7 @@ SCHEDULE = "script-3"
 
 
 def parts(settings: Settings) -> list[Part]:
-    """Heads, and as many parameters in neurons: w = 2 d (H - 1) of them beside one head.
-
-    The model without neurons is the same as the one with one head.
-    """
+    """Heads, and as many parameters in neurons: w = 2 d (H - 1) of them beside one head."""
     wanted = [("", d, heads, "fast", sweeps.SEEDS) for d, heads in HEADS.items()]
     if settings.quick:
         wanted = [("", d, heads, "fast", 1) for d, heads in QUICK.items()]

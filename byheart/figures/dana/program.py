@@ -55,10 +55,7 @@ def over_d_h(title: str, name: str, colour: str, points: Points, d: int) -> Curv
 
 @dataclass(frozen=True)
 class Panel(sweeps.Growth):
-    """Accuracy over one size, for both architectures and as it was published.
-
-    The name is the end of its labels; both are trained by the protocol.
-    """
+    """Accuracy over one size, for both architectures (labels end in the name) and as published."""
 
     title: str = ""
     protocol: str = "fast"

@@ -47,10 +47,7 @@ def listed(one: Smallest) -> str:
 
 
 def answers(by_size: Mapping[int, Smallest]) -> str:
-    """The fewest blocks over N, once for all N in a row that have the same answer.
-
-    From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
-    """
+    """The fewest blocks over N, seeds' minimum to maximum, once for all N with the same answer."""
 
     def answer(N: int) -> str:
         one = by_size[N]
@@ -73,10 +70,7 @@ def settled(by_size: Mapping[int, Smallest]) -> list[int]:
 
 
 def grows(by_size: Mapping[int, Smallest]) -> bool:
-    """Whether every seed takes more blocks at the last settled N than any seed does at the first.
-
-    A seed that does not reach the criterion tells nothing: more steps might.
-    """
+    """Whether all seeds take more blocks at the last settled N than any does at the first."""
     known = settled(by_size)
     return bool(known) and min(fewest(by_size[known[-1]])) > max(fewest(by_size[known[0]]))
 
@@ -88,10 +82,7 @@ def draw_points(
     colour: str = plotting.OURS,
     shift: float = 0.0,
 ) -> None:
-    """Means over seeds; triangles at the most blocks tried where a seed missed the criterion.
-
-    shift  to the right, so that several kinds of points can be told apart
-    """
+    """Means over seeds, moved by `shift`; triangles at the most blocks where a seed missed."""
     if reached := {N + shift: spread(fewest(one)) for N, one in answers.items() if one.reached}:
         plotting.ours(axes, reached, label, colour)
     if missed := {N + shift: blocks(one.largest) for N, one in answers.items() if one.censored}:

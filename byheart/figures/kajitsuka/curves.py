@@ -98,10 +98,7 @@ def points(row: Row) -> list[tuple[int, float, float]]:
 def _draw_panel(
     axes: Axes, rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
 ) -> None:
-    """One curve per training; column 1 is the loss, 2 the accuracy.
-
-    depths  of all panels, which share their colours: darker for more blocks
-    """
+    """One curve per training, darker for deeper ones; column 1 is the loss, 2 the accuracy."""
     for row in rows:
         curve = points(row)
         axes.plot(
@@ -135,12 +132,7 @@ def figure(
     sequences: int,
     depths_by_kind: dict[str, tuple[int, ...]],
 ) -> Figure:
-    """Training curves of a dataset.
-
-    load       reads it
-    sequences  the number of sequences to memorise
-    depths_by_kind  numbers of blocks for each kind of part
-    """
+    """Training curves of this many sequences of a dataset, by kind of part and depth."""
 
     def parts(settings: Settings) -> list[Part]:
         """One training of every depth, by each kind of protocol."""

@@ -71,11 +71,7 @@ def _known(rows: RowsByLabel, kind: str) -> dict[int, float]:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """a + b sqrt(N) up to 1400, as the paper has it, and a line through all N.
-
-    A law takes three different numbers of blocks. The name gives the range of N that was fitted,
-    which may end earlier.
-    """
+    """a + b sqrt(N) up to 1400, as the paper has it, and a line through all N of the range."""
     laws = []
     for kind in SETUPS:
         blocks = _known(rows, kind)

@@ -37,10 +37,7 @@ Place = tuple[int, int]  # stories and neurons
 
 
 def predictions(texts: list[str], count: int) -> Dataset:
-    """Each word with the words before it, in the first stories that have at least ten words.
-
-    The words are those of NLTK's wordpunct_tokenize, which the authors use: the same pattern.
-    """
+    """Each word with the words before it, in the first stories of ten words or more."""
     cut = tokenize("wordpunct")
     long = (words[:LENGTH] for words in map(cut, texts) if len(words) >= LENGTH)
     kept = list(islice(long, count))
@@ -104,10 +101,7 @@ def steps(rows: Iterable[Row]) -> int:
 
 
 def draw_gaps(picture: Any, rows: Sequence[Row], figure: str) -> None:
-    """Our heat map, and the published one of this figure.
-
-    The smallest that memorises is in a frame, and triangles are where no seed reached 1 %.
-    """
+    """Our heat map and the published one, with frames around the smallest that memorise."""
     left, right = picture.subplots(1, 2, width_ratios=(14, 8.4))
     if grid := cells(rows):
         gaps = {at: cell.gap for at, cell in grid.items()}

@@ -102,10 +102,7 @@ def needed(contexts: int, vocabulary: int) -> int:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """Lines through the smallest m over contexts, ours (any seed counts) and the authors'.
-
-    Ours are those whose next smaller m was tried in vain, or is too small to be tried.
-    """
+    """Lines through the smallest m over contexts, ours (any seed counts) and published."""
     best = [row for each in smallest(rows).values() if (row := each.best) and is_least(each, row)]
     table = read("madden-2-smallest")
     ours = [row["contexts"] for row in best], [place(row)[1] for row in best]

@@ -96,10 +96,7 @@ def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """Lines through parameters and neurons of the smallest models, ours and the authors'.
-
-    Over contexts, where there are at least two different numbers of them.
-    """
+    """Lines through parameters and neurons of the smallest models over contexts."""
     table = read("madden-smallest")
     best = [row for each in smallest(rows).values() if (row := each.best)]
     ours = {

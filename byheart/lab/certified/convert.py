@@ -220,10 +220,7 @@ def tied(problem: Problem) -> bool:
 
 
 def margins(logits: Floats, answer: Ints, squared: bool) -> Floats:
-    """How far the answer's logit is above all others, of the contexts that have an answer.
-
-    If there is one output, how far it is on the answer's side of 0.
-    """
+    """How far the answer's logit is above all others, or one output on its side of 0."""
     logits, answer = logits[answer >= 0], answer[answer >= 0]
     if squared:
         return logits[:, 0] * (2 * answer - 1)

@@ -42,10 +42,7 @@ BLOCK = ("hidden.weight", "hidden.bias", "down.weight", "down.bias")
 
 
 def rounded(tensors: Mapping[str, NDArray], bits: int, lengths: NDArray) -> Exact:
-    """The tensors with multiples of 2^-bits in place of their numbers, exactly.
-
-    W_O is a multiple of all odd parts of the lengths, on a grid that is no coarser.
-    """
+    """The tensors as multiples of 2^-bits; W_O is one of all odd parts of the lengths too."""
     multiple = math.lcm(*(n // (n & -n) for n in np.unique(lengths).tolist()))
     finer = bits + (multiple - 1).bit_length()
     exact_tensors = {}
@@ -57,10 +54,7 @@ def rounded(tensors: Mapping[str, NDArray], bits: int, lengths: NDArray) -> Exac
 
 
 def embedded(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """The tensors of the same function with a vector of m numbers for every word.
-
-    Where words are fixed vectors and E_in maps them, these are the products, in doubles.
-    """
+    """The same function with a vector of m numbers per word: products with E_in, in doubles."""
     folded = {name: tensor for name, tensor in tensors.items() if name != VECTORS}
     if VECTORS in tensors:
         folded[EMBEDDING] = tensors[VECTORS].astype(np.float64) @ tensors[EMBEDDING]
@@ -95,10 +89,7 @@ def _blocks(given: Mapping[str, NDArray], part: str, h: Floats) -> Floats:
 
 
 def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
-    """The network with these tensors whose output is the number of the label (readout).
-
-    ByheartError where sequences of vectors have different lengths.
-    """
+    """The network whose output is the number of the label; ByheartError if lengths differ."""
     masked = len(np.unique(dataset.lengths)) > 1
     if masked and dataset.kind == "vector":
         raise ByheartError(

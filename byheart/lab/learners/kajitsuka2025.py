@@ -106,10 +106,7 @@ def _spread(to_means, to_last, starts, uses, slopes):
 
 @njit(cache=True)
 def _cross_entropy(logits, weight, context, answer, count, slopes):
-    """log(sum of exp) of each context as often as it occurs, minus the answers' logits.
-
-    Writes the slopes of this sum with respect to the logits [outputs, n].
-    """
+    """log(sum of exp) of each context minus the answers' logits, and the slopes of it."""
     outputs, n = logits.shape
     total = 0.0
     for c in range(n):

@@ -41,10 +41,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Smallest:
-    """The smallest model that memorises one dataset.
-
-    A size that any seed reached counts as reached: the smallest of these is `best`.
-    """
+    """The smallest model that memorises a dataset, `best`: a size that any seed reached counts."""
 
     rows: tuple[Row, ...]  # all that were trained on it, in any order
 
@@ -185,10 +182,7 @@ class Cell:
 
 
 def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
-    """A cell for every combination of the other axes, in the order of the sweep.
-
-    Rows of other sweeps in the same file are ignored.
-    """
+    """A cell for every combination of the other axes, in the order of the sweep."""
     name, values = sweep.searched
     measured = []
     for place in sweep.places:

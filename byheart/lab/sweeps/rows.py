@@ -74,10 +74,7 @@ class Rows:
 
 
 def read(folder: str | Path) -> list[Row]:
-    """The rows of a folder in the order in which they were finished; none if there is no file.
-
-    A run may be writing: a last line that is not complete yet is left out.
-    """
+    """The rows in the order in which they were finished, without a half-written last line."""
     path = Path(folder) / NAME
     if not path.exists():
         return []
@@ -85,10 +82,7 @@ def read(folder: str | Path) -> list[Row]:
 
 
 def checked(folder: str | Path) -> list[Row]:
-    """The rows of a folder; ByheartError names the line of the first that cannot be used.
-
-    Every line is a row, so the place of a row is the number of its line.
-    """
+    """The rows of a folder, one per line; ByheartError names the first line that cannot be used."""
     rows = read(folder)
     for number, row in enumerate(rows, 1):
         wrong = fault(row)
@@ -133,10 +127,7 @@ def settle(folder: str | Path, configuration: Mapping[str, Any]) -> None:
 
 
 def check_configuration(folder: str | Path, configuration: Mapping[str, Any]) -> None:
-    """ByheartError if the folder is of another configuration.
-
-    Axes and seeds may change: rows that are there already are used again.
-    """
+    """ByheartError if the folder is of another configuration; axes and seeds may change."""
     path = Path(folder) / CONFIGURATION
     if path.exists():
         old = _configuration(path)
@@ -189,10 +180,7 @@ def _configuration(path: Path) -> dict[str, Any]:
 
 
 def _difference(name: str, old: Any, new: Any) -> str:
-    """The difference in words: "protocol fast, here paper".
-
-    Groups that have names differ by their names, others by the first part that differs.
-    """
+    """The difference in words, "protocol fast, here paper": of names, or of the first part."""
     if isinstance(old, dict) and isinstance(new, dict):
         parts = sorted({*old, *new}, key=lambda part: part not in ("name", "kind"))
         part = next(x for x in parts if old.get(x) != new.get(x))
@@ -263,10 +251,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # the values in words,
 
 
 def fault(row: Mapping[str, Any]) -> str | None:
-    """The fault of a row, in words; None if it can be used.
-
-    Its key is the hash of its trial, so a trial that was changed is detected.
-    """
+    """The fault of a row (its key is the hash of its trial), in words; None if it can be used."""
     lacks = [name for name in FIELDS if name not in row]
     if lacks:
         return f"has no {', '.join(lacks)}"

@@ -41,11 +41,7 @@ class Engine:
         self._sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def __enter__(self) -> Self:
-        """Connect to the cluster.
-
-        Where there is no cluster, Ray waits for minutes and may end the process. So whether one
-        answers is tried first, in a process that can be stopped.
-        """
+        """Connect to the cluster, after a process of its own has found that it answers."""
         os.environ.update(SETTINGS)
         try:
             import ray

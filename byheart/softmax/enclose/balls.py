@@ -125,11 +125,7 @@ def _sums(x):
 
 
 def bounds(logits: Balls, targets: Targets) -> Bounds:
-    """Bounds of the divergences of contexts with these logits, by the two lemmas above.
-
-    On the supports alone, the divergences from above and the sums of exp(L - top) from below are
-    those of the middles as exact numbers. A support of one token has 0 and 1.
-    """
+    """Bounds of the divergences of contexts with these logits, by the two lemmas above."""
     places = np.repeat(np.arange(len(targets)), targets.support), targets.following
     inside = logits.middle[places]
     top = np.maximum.reduceat(inside, targets.ends[:-1])

@@ -63,10 +63,7 @@ def divergence(logits, radius, following, counts):
 
 @njit(error_model="numpy")
 def divergences(logits, radii, contexts, following, ends, counts, values, likeliest):
-    """Write bound and likeliest token of some contexts: logits [i] are those of contexts[i].
-
-    following, ends and counts are those of byheart.targets.Targets.
-    """
+    """Write bound and likeliest token of contexts[i], whose logits are those of row i."""
     for i in range(len(contexts)):
         c = contexts[i]
         first, end = ends[c], ends[c + 1]

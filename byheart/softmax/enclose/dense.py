@@ -48,10 +48,7 @@ def seconds(decoder: Decoder, targets: Targets) -> float:
 def enclose(
     decoder: Decoder, targets: Targets, gap: float, progress: Progress | None = None
 ) -> Divergences:
-    """Bounds of every context's divergence from above and below.
-
-    A context that is above the gap anyway stays as doubles bound it, however roughly.
-    """
+    """Bounds of every context's divergence; one above the gap anyway stays as doubles bound it."""
     count, shape, done = len(targets), decoder.shape, progress or (lambda contexts: None)
     above, below = np.full(count, math.inf), np.zeros(count)
     likeliest = np.zeros(count, np.int64)

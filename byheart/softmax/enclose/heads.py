@@ -39,10 +39,7 @@ def seconds(decoder: Decoder, targets: Targets) -> float:
 def enclose(
     decoder: Decoder, targets: Targets, gap: float, progress: Callable[[int], None] | None = None
 ) -> Divergences | None:
-    """Bounds of every context's divergence; from above infinite where there is none.
-
-    A context that is above the gap anyway stays as doubles bound it, however roughly.
-    """
+    """Bounds of every context's divergence; one above the gap anyway stays as doubles bound it."""
     if not applies(decoder):
         return None
     above, below = np.full(len(targets), np.inf), np.zeros(len(targets))

@@ -118,10 +118,7 @@ def _products(left: list[Fraction], right: list[Fraction], heads: int) -> list[F
 
 
 def intervals(scalars: Scalars, targets: Targets) -> tuple[Floats, Floats]:
-    """Midpoint and radius of an interval that holds s of each context, in double arithmetic.
-
-    The radius is infinite where doubles do not suffice.
-    """
+    """Midpoint and radius of s of each context in doubles; infinite where these do not suffice."""
     _check(scalars, targets)
     kappa = np.array([_rounded(head.kappa) for head in scalars.heads])
     nu = np.array([_rounded(head.nu) for head in scalars.heads])
@@ -138,11 +135,7 @@ def _rounded(value: Fraction) -> float:
 
 @njit
 def _average(tokens, starts, z, u, kappa, nu, skip, scale, middle, radius):
-    """Write the midpoint and the radius of s of each context.
-
-    Of a token sum, products are wrong by u, each of the T additions by u: (T + 2) u of the absolute
-    values.
-    """
+    """Midpoint and radius of s of each context; a token sum is wrong by (T + 2) u of its terms."""
     buffer = np.empty(len(u))
     for i in range(len(starts) - 1):
         size = starts[i + 1] - starts[i]
@@ -200,11 +193,7 @@ def _mean(x, kappa, largest, spread):
 
 
 def enclosures(scalars: Scalars, targets: Targets, bits: int) -> list[arb]:
-    """A ball that holds s of each context, at a precision of `bits`.
-
-    Each vector x of a token at a place is computed once, and so is each weight of a pair of an x
-    and a last x.
-    """
+    """A ball that holds s of each context, at a precision of `bits`."""
     _check(scalars, targets)
     lengths, positions = np.diff(targets.starts), len(scalars.positions)
     place = np.arange(len(targets.tokens)) - np.repeat(targets.starts[:-1], lengths)

@@ -51,10 +51,7 @@ def sweep(
 
 @njit
 def tail_sums(output, tails):
-    """sum_k tails[k] |output[j, k]| of each token j, rounded upwards; infinite if not a number.
-
-    A tail that is infinite does not matter where the weight is 0.
-    """
+    """sum_k tails[k] |output[j, k]| of each token j, rounded upwards; infinite if not a number."""
     vocabulary, neurons = output.shape
     sums = np.zeros(vocabulary)
     for start in range(0, neurons, BLOCK):

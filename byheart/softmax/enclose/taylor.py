@@ -94,11 +94,7 @@ def _inside(rows, end, x):
 
 @njit
 def activated(kind, rows, end, error, slope, span, x, radius):
-    """Activations of the balls x +- radius: x becomes the midpoints and radius the radii.
-
-    A ball that lies beyond `end` has almost one value; gelu grows there with slope 1, and arctan x
-    with 1 / (1 + x^2).
-    """
+    """Activations of the balls x +- radius, which beyond `end` are almost linear or constant."""
     for i in range(x.size):
         a, r = x.flat[i], radius.flat[i]
         if not (abs(a) < 1e300 and r < 1e300):

@@ -118,10 +118,7 @@ def parameters(
 
 
 def corollary_1(heads: int, head_dimension: int) -> int:
-    """The associations T_0 = H d_h + 2 that are memorised with d = 2, if A3 holds.
-
-    With 2 (S + 2 N + 4 (T_0 - 2)) parameters: parameters() of this T_0.
-    """
+    """The associations T_0 = H d_h + 2 that are memorised with d = 2, if A3 holds."""
     return theorem_1(heads, head_dimension, 2)
 
 

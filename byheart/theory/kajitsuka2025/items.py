@@ -142,10 +142,7 @@ def uniform_attention(
     positions: bool | None = None,
     dimension: int | None = None,
 ) -> int:
-    """Where order counts, tokens at different positions are different tokens.
-
-    E_in reads them as one-hot vectors, or as those that the data has.
-    """
+    """Where order counts, tokens at different positions are different tokens for E_in."""
     tokens = vocabulary * (1 if positions is False else length)
     coordinates = (dimension or 1) + (positions is not False)
     return sign_patterns.uniform_attention(contexts, tokens, max(tokens, coordinates))

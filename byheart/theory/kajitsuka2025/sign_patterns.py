@@ -165,10 +165,7 @@ def structures(parameters: int, inputs: int) -> float:
 
 
 def theorem_4_2_points(parameters: int, units: int | None = None) -> int:
-    """The most sequences of one repeated token that W parameters of eq. (4) can shatter.
-
-    With fewer hidden units than these parameters allow there are fewer.
-    """
+    """The most sequences of one repeated token that W parameters of eq. (4) can shatter."""
     check(parameters=(parameters, 1))
     most = (parameters - 1) // 2
     U = most if units is None else min(units, most)
@@ -206,10 +203,7 @@ def theorem_4_3(sequences: int, length: int, labels: int | None = None) -> int:
 
 
 def eq_90(blocks: Blocks, sequences: int, length: int) -> float:
-    """log2 of the limit of sign patterns in eq. (90), the product of its second line.
-
-    If there are as many parameters as labelled tokens, Lemma B.4 does not apply (D1): infinite.
-    """
+    """log2 of the limit of sign patterns in eq. (90), infinite without Lemma B.4 (D1)."""
     check(**{name: (size, int(name != "heads")) for name, size in blocks._asdict().items()})
     check(sequences=(sequences, 1), length=(length, 1))
     m, H, s, q, L, d = blocks

@@ -46,10 +46,7 @@ def adversarial(
     neurons: int = 4,
     seed: int = 0,
 ) -> Dataset:
-    """The contexts of Theorem 1 and the counts of their next tokens, for a decoder of these sizes.
-
-    The contexts are the first n' words of T letters, in alphabetical order.
-    """
+    """The contexts of Theorem 1, the first n' words of T letters, and their counts."""
     head = dimension if head_dimension is None else head_dimension
     sizes = {"vocabulary": vocabulary, "dimension": dimension, "heads": heads}
     sizes |= {"head_dimension": head, "neurons": neurons}

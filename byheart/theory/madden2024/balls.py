@@ -31,10 +31,7 @@ FUNCTIONS: dict[str, Callable[[arb], arb]] = {**ACTIVATIONS, "cos": arb.cos, "ex
 
 
 def attended(values: Sequence[arb], scale: arb | int = 1) -> arb:
-    """<x, softmax(scale x x_t)> with x_t the last value: attention with d = 1 (Theorem 4).
-
-    The largest score is taken off first, as every score is relative to the others.
-    """
+    """<x, softmax(scale x x_t)> with x_t the last value: attention with d = 1 (Theorem 4)."""
     scores = [scale * x * values[-1] for x in values]
     top = max(scores, key=lambda score: score.mid())
     weights = [(score - top).exp() for score in scores]
@@ -43,10 +40,7 @@ def attended(values: Sequence[arb], scale: arb | int = 1) -> arb:
 
 
 def clusters(values: Sequence[arb]) -> list[list[int]]:
-    """Groups of places such that values of different groups are proved to differ.
-
-    By their lower ends; a group ends where the next lower end is above all upper ends before.
-    """
+    """Groups of places, by their lower ends, such that values of different groups differ."""
     found: list[list[int]] = []
     reached = arb.neg_inf()
     for i in sorted(range(len(values)), key=lambda i: values[i].lower()):

@@ -85,10 +85,7 @@ def theorem_1_limit(parameters: int, outputs: int) -> int:
 
 
 def theorem_1_parameters(contexts: int, outputs: int) -> int:
-    """Fewer parameters than these fail on some data of no more contexts.
-
-    The least k with theorem_1_limit(k) > n, which grows with k.
-    """
+    """The least k with theorem_1_limit(k) > n: fewer fail on some data of n contexts or less."""
     check(vocabulary=(outputs, 2), contexts=(contexts, 1))
     return -(-contexts * (outputs - 1) ** 2 // (2 * outputs - 1))
 
@@ -125,10 +122,7 @@ def parameters(
 
 
 def theorem_5_parameters(contexts: int, union: int, length: int) -> int:
-    """Enough for any distributions of these contexts: m = n, d = 1, one head (G2).
-
-    The paper has one vocabulary for what is read and what follows: the union of both.
-    """
+    """Enough for any distributions: m = n, d = 1, one head, the union of both vocabularies (G2)."""
     return theorem_7_parameters(contexts, union, length) + 4
 
 

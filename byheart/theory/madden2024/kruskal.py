@@ -20,10 +20,7 @@ SYMMETRY = {"tanh": 0, "arctan": 0, "erf": 0, "cos": 0, "logistic": 1, "gelu": 1
 
 
 class Powers:
-    """[c_k a_i^k] and [b_j^k], k in the support of psi, over a field: psi(a b^T) is left right^T.
-
-    psi(a b^T) = sum over k of c_k a^(k) b^(k)^T (the first line of the proof of Theorem 2).
-    """
+    """[c_k a_i^k] and [b_j^k] over a field: psi(a b^T) = left right^T (Theorem 2)."""
 
     def __init__(
         self, psi: Mapping[int, Fraction], a: Sequence[Fraction], b: Sequence[Fraction]
@@ -33,10 +30,7 @@ class Powers:
         self.a, self.b = a, b
 
     def modular(self) -> nmod_mat:
-        """The matrix modulo a prime: its rank is at most the rank over the rationals.
-
-        ZeroDivisionError if the prime divides a denominator.
-        """
+        """The matrix modulo a prime, of no larger rank; ZeroDivisionError in a denominator."""
         left, right = self._factors(lambda x: nmod(x.numerator, PRIME) / nmod(x.denominator, PRIME))
         size = len(self.support)
         first = nmod_mat(len(self.a), size, [x for row in left for x in row], PRIME)
@@ -75,10 +69,7 @@ def _rational(x: Fraction) -> fmpq:
 def kruskal(
     columns: int, most: int, independent: Callable[[tuple[int, ...]], bool], seed: int
 ) -> tuple[int, bool]:
-    """The largest r <= most such that any r columns are independent, and if all sets were tried.
-
-    If there are too many sets, no dependent one was found in a sample.
-    """
+    """The largest r <= most of which no r columns tried depend, and if all were tried."""
     for size in range(most, 0, -1):
         complete = math.comb(columns, size) <= SUBSETS
         sets: Iterable[tuple[int, ...]] = combinations(range(columns), size)
@@ -181,10 +172,7 @@ class Minors:
         self.tables: dict[int, list[list[arb]]] = {}
 
     def nonzero(self, columns: Sequence[int]) -> bool:
-        """Whether some minor of these columns, as large as can be, is proved not to be zero.
-
-        First that of the first rows and columns, then others at random.
-        """
+        """Whether a largest minor of these columns, the first or a random one, is proved not 0."""
         size = min(len(self.a), len(columns))
         larger = size < len(self.a) or size < len(columns)
         for bits in self.precisions:

@@ -34,12 +34,7 @@ def word_low(token):
 
 @compiled
 def walk(ids, separator, length, window, state, keys, records):
-    """Fill the records with the next predictions of a shard; how many there were.
-
-    state  the place in the shard, the beginning of its document, documents of one token so far
-    keys   high, low, sum_high, sum_low of the tokens of the document so far; in a window, the sums
-           alone
-    """
+    """Fill the records with the next predictions of a shard; how many there were."""
     at, begin, written = state[PLACE], state[BEGIN], 0
     high, low, sum_high, sum_low = keys[0], keys[1], keys[2], keys[3]
     while at < len(ids) and written < len(records):

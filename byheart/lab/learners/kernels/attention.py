@@ -54,10 +54,7 @@ def attend_backward(
     slots, starts, queries, keys, outputs, weights, to_result,
     to_queries, to_keys, to_outputs, scores, blocks, size, width,
 ):  # fmt: skip
-    """Add the gradients of the three tables, given to_result, that of the result.
-
-    scores  room for the gradients of one context's scores: w (g - sum w g), g those of weights w
-    """
+    """Add the gradients of the three tables, with room for the scores of one context."""
     for context in range(starts.size - 1):
         first, last, start = starts[context], starts[context + 1], context * width
         for block in range(blocks):

@@ -29,11 +29,7 @@ class Stack(NamedTuple):
 
 
 def backward(stack: Stack, states: NDArray, slopes: NDArray, gradient: Stack) -> None:
-    """Put the gradient with respect to the weights into `gradient`.
-
-    slopes  of the loss with respect to what comes out, [m, points]; they become those with respect
-            to what goes in
-    """
+    """Put the gradient of the weights into `gradient`; `slopes` become those of what goes in."""
     sums = Stack(*(np.zeros(weights.shape) for weights in stack))  # doubles: over many slices
     _backward(stack, states, slopes, sums)
     for into, found in zip(gradient, sums, strict=True):

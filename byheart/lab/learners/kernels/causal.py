@@ -34,10 +34,7 @@ def _put(array, first, columns, desk, at, size, length, k):
 
 @compiled
 def attend(maps, weights, mixed, desk, heads, size, length, k):
-    """Fill the weights and the mixtures.
-
-    desk  [3, c, place, 8]
-    """
+    """Fill the weights and the mixtures; desk [3, c, place, 8]."""
     columns, line, scale = length * k, length * LANES, constant(1 / math.sqrt(size))
     keys, values, row = size * line, 2 * size * line, 0
     for head in range(heads):

@@ -78,10 +78,7 @@ def normalise(states, weight, bias, normed, means, scales):
 
 @compiled
 def normalise_backward(states, weight, means, scales, errors, to_states, to_weight, to_bias, sums):
-    """Add the gradient of the states, given that of `normed`, and write those of the maps.
-
-    sums  [2, coordinate, 8] room
-    """
+    """Add the gradient of the states, and write those of the maps."""
     count, size, share = means.size, weight.size, constant(1 / weight.size)
     for at in range(sums.size):
         sums[at] = 0

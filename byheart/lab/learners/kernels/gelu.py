@@ -13,10 +13,7 @@ _A1, _A2, _A3, _A4, _A5 = 0.254829592, -0.284496736, 1.421413741, -1.453152027, 
 
 @compiled
 def gelu(before, after, slope):
-    """after = x Phi(x) and slope = Phi(x) + x phi(x), x in `before`: multiples of eight numbers.
-
-    Phi and phi are the normal distribution and its density; both need the same exponential.
-    """
+    """x Phi(x) and its slope Phi(x) + x phi(x), x in `before`: multiples of eight numbers."""
     for at in range(0, before.size, LANES):
         x = load(before, at)
         bell = exponential(x * x * constant(-0.5))

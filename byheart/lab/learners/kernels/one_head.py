@@ -58,10 +58,7 @@ def attend(slots, starts, vectors, directions, weights, mixed, width):
 def attend_backward(
     slots, starts, vectors, directions, weights, to_mixed, to_vectors, to_directions, scores, width
 ):
-    """Add the gradients of vectors and directions, given those of the mixtures.
-
-    scores  room for the gradients of one context's weights
-    """
+    """Add the gradients of vectors and directions, given those of the mixtures."""
     for context in range(starts.size - 1):
         first, last, start = starts[context], starts[context + 1], context * width
         query_at, mean = slots[last - 1] * width, 0.0
