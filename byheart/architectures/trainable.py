@@ -48,7 +48,7 @@ class Trainable:
 
 
 def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
-    """Theorem 5: m = n is enough for any distributions. Lemma 1: some take n (omega - 1) of them."""
+    """Theorem 5: m = n is enough for any distributions. Lemma 1: some take n (omega - 1)."""
     return TrainingBounds(contexts, lemma_1_parameters(contexts, outputs))
 
 
