@@ -28,7 +28,6 @@ class Architecture:
 
     @property
     def parameters(self) -> int:
-        """How many numbers are learnt."""
         return sum(math.prod(shape) for shape in self.tensors.values())
 
 

@@ -50,7 +50,6 @@ def trained(training: Mapping) -> str:
 
 
 def source(record: Record) -> str:
-    """The theorem or, of a trained network, the architecture."""
     what = "Theorem" if record.training is None else "Architecture"
     return f"{what}: {plain(record.paper)}, {plain(record.item)}"
 

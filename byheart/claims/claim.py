@@ -12,46 +12,32 @@ Neuron = tuple[int, int]  # layer, neuron
 
 
 class Words(NamedTuple):
-    """What a network reads.
+    """What a network reads."""
 
-    kind    of the tokens: "string", "number" or "vector"
-    tokens  the vocabulary in the order of its numbers; None for numbers and vectors
-    """
-
-    kind: str
+    kind: str  # of the tokens: "string", "number" or "vector"
+    # the vocabulary in the order of its numbers; None for numbers and vectors
     tokens: tuple[str | int, ...] | None
 
 
 class Claim:
-    """What a network promises.
+    """What a network promises."""
 
-    name           in certificate.json
-    noun           what is verified, one by one
-    answered       the same, as a run in another library answers them
-    counted        the size of the data that a complete certificate covers
-    conflicts      whether two labels of one context are a conflict
-    probabilities  whether the answer is the probability of every token
-    texts          whether the data is texts that a tokenizer splits
-    complete       the evidence that a claim about all of the data may rest on
-    labels         the labels, where they are not the words that the network reads
-    unknown        the output that means that the input was never seen
-    """
-
-    name: ClassVar[str]
-    noun: ClassVar[str]
-    answered: ClassVar[str]
-    counted: ClassVar[str]
-    conflicts: ClassVar[bool] = True
-    probabilities: ClassVar[bool] = False
-    texts: ClassVar[bool] = False
+    name: ClassVar[str]  # in certificate.json
+    noun: ClassVar[str]  # what is verified, one by one
+    answered: ClassVar[str]  # the same, as a run in another library answers them
+    counted: ClassVar[str]  # the size of the data that a complete certificate covers
+    conflicts: ClassVar[bool] = True  # whether two labels of one context are a conflict
+    probabilities: ClassVar[bool] = False  # whether the answer is the probability of every token
+    texts: ClassVar[bool] = False  # whether the data is texts that a tokenizer splits
+    # the evidence that a claim about all of the data may rest on
     complete: ClassVar[tuple[str, ...]] = (PROVED, OBSERVED)
 
+    # the labels, where they are not the words that the network reads
     labels: tuple[str | int, ...] | None
-    unknown: int | None
+    unknown: int | None  # the output that means that the input was never seen
 
     @property
     def sentence(self) -> str:
-        """For a table."""
         raise NotImplementedError
 
     def number(self, network: Any) -> str:
@@ -115,36 +101,24 @@ class Distributions(Claim):
 
 
 class Holder(NamedTuple):
-    """A context and the neurons that are on at its last token.
+    """A context and the neurons that are on at its last token."""
 
-    tokens   their numbers
-    answer   the number of the token that follows
-    neurons  None where the answer is spread over all of them
-    reach    how far a non-member may be and still turn them on
-    decoys   those of the neurons that do not write the answer
-    margin   nats by which the answer's logit exceeds all others in every execution, at least; None
-             if that is not proved
-    """
-
-    tokens: NDArray[np.int64]
-    answer: int
-    neurons: tuple[Neuron, ...] | None
-    reach: float | None = None
-    decoys: tuple[Neuron, ...] = ()
+    tokens: NDArray[np.int64]  # their numbers
+    answer: int  # the number of the token that follows
+    neurons: tuple[Neuron, ...] | None  # None where the answer is spread over all of them
+    reach: float | None = None  # how far a non-member may be and still turn them on
+    decoys: tuple[Neuron, ...] = ()  # those of the neurons that do not write the answer
+    # nats by which the answer's logit exceeds all others in every execution, at least; None if that
+    # is not proved
     margin: float | None = None
 
 
 class Fact(NamedTuple):
-    """A row of the data, or a document, as far as contexts of it are held.
+    """A row of the data, or a document, as far as contexts of it are held."""
 
-    row     its number, from 1; None where it is not known
-    tokens  the numbers of the prompt and, after it, of the answer
-    prompt  how many tokens the prompt has
-    """
-
-    row: int | None
-    tokens: NDArray[np.int64]
-    prompt: int
+    row: int | None  # its number, from 1; None where it is not known
+    tokens: NDArray[np.int64]  # the numbers of the prompt and, after it, of the answer
+    prompt: int  # how many tokens the prompt has
 
     @property
     def contexts(self) -> list[bytes]:

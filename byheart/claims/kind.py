@@ -27,23 +27,19 @@ Progress = Callable[[int], None] | None
 
 
 class Runtime(NamedTuple):
-    """A model that is loaded in a library.
+    """A model that is loaded in a library."""
 
-    name, version  of the library
-    dtype          that it computes in
-    run            inputs of one length to outputs: vectors [B, n, d] to the numbers of labels [B],
-                   or tokens [B, n] to logits: [B, V] of a decoder, [B, n, V] of a checkpoint
-    says           the likeliest next token after tokens [n], of a library that gives no logits
-    generate       prompts [B, n] and a count to the tokens that follow, at most as many
-    split          a text to the numbers of its tokens, by the library's own tokenizer
-    """
-
-    name: str
+    name: str  # name, version: of the library
     version: str
-    dtype: str
+    dtype: str  # that it computes in
+    # inputs of one length to outputs: vectors [B, n, d] to the numbers of labels [B], or tokens [B,
+    # n] to logits: [B, V] of a decoder, [B, n, V] of a checkpoint
     run: Callable[[NDArray], NDArray] | None = None
+    # the likeliest next token after tokens [n], of a library that gives no logits
     says: Callable[[NDArray], int] | None = None
+    # prompts [B, n] and a count to the tokens that follow, at most as many
     generate: Callable[[NDArray, int], NDArray] | None = None
+    # a text to the numbers of its tokens, by the library's own tokenizer
     split: Callable[[str], Sequence[int]] | None = None
 
     @property

@@ -70,47 +70,34 @@ class Difference:
 
 @dataclass(frozen=True)
 class Line(Result):
-    """A row or a column of a matrix, or an entry of a vector, as a neuron has one in each tensor.
-
-    numbers  how many of its entries are not 0
-    """
+    """A row or column of a matrix, or an entry of a vector: what a neuron has in each tensor."""
 
     tensor: str
     axis: str
     index: int
-    numbers: int
+    numbers: int  # how many of its entries are not 0
 
 
 class WrittenToken(NamedTuple):
-    """A token of an answer, and the neurons that write it.
+    """A token of an answer, and the neurons that write it."""
 
-    token    as a part of the text
-    number   in the vocabulary
-    neurons  as (block, neuron)
-    lines    of the tensors that these neurons are
-    """
-
-    token: str
-    number: int
-    neurons: tuple[Any, ...]
-    lines: tuple[Line, ...]
+    token: str  # as a part of the text
+    number: int  # in the vocabulary
+    neurons: tuple[Any, ...]  # as (block, neuron)
+    lines: tuple[Line, ...]  # of the tensors that these neurons are
 
 
 @dataclass(frozen=True)
 class Held:
-    """What an answer reads.
+    """What an answer reads."""
 
-    read     the parameters that hold it
-    bits     places of the label's bits in the sum of the stored numbers, where there is one
-    neurons  of a decoder, those that hold this context; of a stock checkpoint, (block, neuron)
-    note     how the method holds its answers, a sentence
-    tokens   of a stock checkpoint, the answer token by token
-    """
-
-    read: tuple[Place, ...]
+    read: tuple[Place, ...]  # the parameters that hold it
+    # places of the label's bits in the sum of the stored numbers, where there is one
     bits: tuple[int, ...]
+    # of a decoder, those that hold this context; of a stock checkpoint, (block, neuron)
     neurons: tuple[Any, ...]
-    note: str
+    note: str  # how the method holds its answers, a sentence
+    # of a stock checkpoint, the answer token by token
     tokens: tuple[WrittenToken, ...] = field(default=(), kw_only=True)
 
 
@@ -125,16 +112,11 @@ class Changed(Result):
 
 @dataclass(frozen=True)
 class Location(Held):
-    """Where an answer is held.
+    """Where an answer is held."""
 
-    answer   what the model answers
-    of       nonzero parameters of the network (of a decoder or a stock checkpoint: all)
-    changes  changes that alter the answer, found by trying
-    """
-
-    answer: Answer
-    of: int
-    changes: tuple[Changed, ...]
+    answer: Answer  # what the model answers
+    of: int  # nonzero parameters of the network (of a decoder or a stock checkpoint: all)
+    changes: tuple[Changed, ...]  # changes that alter the answer, found by trying
 
     def json(self) -> dict:
         held = picked(self, "read bits neurons tokens of changes")

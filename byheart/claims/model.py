@@ -15,17 +15,12 @@ C = TypeVar("C", bound=Claim)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelData(Generic[N, C]):
-    """A model as plain data; `Model` asks it.
+    """A model as plain data; `Model` asks it."""
 
-    network  a Network (exact/), a Decoder (softmax/) or a Checkpoint (stock/)
-    words    the tokens that it reads: their kind and, of words, the vocabulary
-    claim    what it promises: Labels, Distributions or Recites
-    record   how it was made, how large it is, and the evidence for it
-    """
-
-    network: N
-    words: Words
-    claim: C
+    network: N  # a Network (exact/), a Decoder (softmax/) or a Checkpoint (stock/)
+    words: Words  # the tokens that it reads: their kind and, of words, the vocabulary
+    claim: C  # what it promises: Labels, Distributions or Recites
+    # how it was made, how large it is, and the evidence for it
     record: Record = field(default_factory=Record)
 
     @property

@@ -18,20 +18,14 @@ class Fit(NamedTuple):
     """How well distributions are stored, in nats; bounds from above where that is proved.
 
     Only `max` is rounded upwards; mean and loss are sums in doubles of such bounds.
-
-    mean, max    divergence of a context from its target, the mean weighted by count
-    loss         cross-entropy of all predictions, summed (madden2024, Lemma 2)
-    entropy      the least it can be
-    accuracy     share of predictions for which the likeliest token is correct
-    predictions  their number
     """
 
-    mean: float
+    mean: float  # mean, max: divergence of a context from its target, the mean weighted by count
     max: float
-    loss: float
-    entropy: float
-    accuracy: float
-    predictions: int | None = None
+    loss: float  # cross-entropy of all predictions, summed (madden2024, Lemma 2)
+    entropy: float  # the least it can be
+    accuracy: float  # share of predictions for which the likeliest token is correct
+    predictions: int | None = None  # their number
 
     def json(self) -> dict:
         return {
@@ -95,19 +89,14 @@ class Verification:
 
 @dataclass(frozen=True)
 class Judging:
-    """How a model is verified.
+    """How a model is verified."""
 
-    engine       for exact networks: "auto", "exact" or "limbs"
-    sample       verify only this many items, chosen by the seed
-    prove_limit  seconds; where rigorous bounds take longer, a float run observes
-    progress     called with the number of items done
-    """
-
-    engine: str = "auto"
-    sample: int | None = None
+    engine: str = "auto"  # for exact networks: "auto", "exact" or "limbs"
+    sample: int | None = None  # verify only this many items, chosen by the seed
     seed: int = 0
+    # seconds; where rigorous bounds take longer, a float run observes
     prove_limit: float = PROVE_LIMIT
-    progress: Callable[[int], None] | None = None
+    progress: Callable[[int], None] | None = None  # called with the number of items done
 
     def chosen(self, count: int) -> np.ndarray | None:
         """The numbers of the items of the sample, in order; None if all are verified."""

@@ -65,7 +65,6 @@ class Constructions(Sequence["Construction"]):
 
 @cache
 def construct(row: tuple[str, str | None, str]) -> "Construction":
-    """The construction of one row of the registry, with default options."""
     file, _, name = row[2].partition(":")
     return getattr(import_module(f".{file}", __package__), name)()
 

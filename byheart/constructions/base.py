@@ -102,17 +102,13 @@ Lanes = dict[int, Dyadic]  # nonzero lanes of one column
 
 @dataclass(frozen=True)
 class Stored:
-    """Where an answer is stored.
+    """Where an answer is stored."""
 
-    value    the sum of stored numbers that was read
-    bits     the places of the label's bits in that sum, first one first (label bit i is the
-             exclusive or of places bits[i] and bits[i] + 1)
-    holders  the parameters whose values make up the sum
-    """
-
-    value: Dyadic
+    value: Dyadic  # the sum of stored numbers that was read
+    # the places of the label's bits in that sum, first one first (label bit i is the exclusive or
+    # of places bits[i] and bits[i] + 1)
     bits: tuple[int, ...]
-    holders: tuple[Parameter, ...]
+    holders: tuple[Parameter, ...]  # the parameters whose values make up the sum
 
 
 @dataclass(frozen=True)

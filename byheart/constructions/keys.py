@@ -122,7 +122,6 @@ class Numbered:
     labels: NDArray[np.int64]
 
     def embed(self, width: int) -> Linear:
-        """E_in: the number in lane 0, the other lanes 0."""
         weights = {(0, i): w * self.grain for i, w in enumerate(self.weights)}
         embedding = matrix(width, self.spec.coordinates, weights)
         return Linear(embedding, vector({0: self.bias}, width), "embed")

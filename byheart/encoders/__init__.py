@@ -38,5 +38,4 @@ def candidates(targets: Targets, dimension: int, gap: float, seed: int = 0) -> I
 
 
 def nearest(encoders: Iterator[Encoder] | list[Encoder]) -> Encoder:
-    """The one with the least divergence; of several, the first."""
     return min(encoders, key=lambda encoder: encoder.divergence)

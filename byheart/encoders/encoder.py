@@ -98,7 +98,6 @@ def measured(
 
 
 def divergences(unembedding: Floats, embeddings: Floats, targets: Targets) -> Floats:
-    """The divergence of each context."""
     parts = []
     for a, b in blocks(targets):
         logits, part = embeddings[a:b] @ unembedding.T, targets.subset(np.arange(a, b))

@@ -66,7 +66,6 @@ def equation_6(targets: Targets, dimension: int, gap: float, seed: int = 0) -> E
 
 
 def entropies(targets: Targets) -> Floats:
-    """Shannon's entropy of each context's target."""
     p = targets.probabilities
     return np.add.reduceat(-p * np.log(p), targets.ends[:-1]) + 0.0
 

@@ -58,7 +58,6 @@ Pairs = tuple[tuple[int, int], ...]  # runs: (first place, length); connections:
 
 
 def encode(network: Network) -> bytes:
-    """The code word, filled up with zeros to whole bytes."""
     word = _written(network).word()
     size = (len(word) + 7) // 8
     return int(word.ljust(8 * size, "0"), 2).to_bytes(size, "big")
@@ -78,7 +77,6 @@ def decode(data: bytes) -> Network:
 
 
 def _written(network: Network) -> Writer:
-    """The writer after the whole network, which a reader would read back."""
     writer = Writer()
     bare = replace(network, layers=tuple(replace(layer, stage="") for layer in network.layers))
     if _network(writer, network) != bare:

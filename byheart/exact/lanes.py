@@ -75,7 +75,6 @@ def lanes_read(weights: Matrix) -> set[int]:
 
 
 def objects(values: Sequence | NDArray) -> NDArray:
-    """An array of Python integers."""
     result = np.empty(len(values), dtype=object)
     result[:] = values.tolist() if isinstance(values, np.ndarray) else values
     return result
@@ -209,7 +208,6 @@ def _connect(
 
 
 def _heads(values: Matrix, outputs: Matrix, sums: Stream, size: int) -> Stream:
-    """outputs values sums."""
     heads = {row: combine(terms, None, sums, size) for row, terms in values.by_row.items()}
     return {row: combine(terms, None, heads, size) for row, terms in outputs.by_row.items()}
 

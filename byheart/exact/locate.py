@@ -22,12 +22,10 @@ MAX_TRIED = 32  # changes of a single parameter that are tried
 
 
 def size(network: Network) -> int:
-    """The nonzero parameters."""
     return network.counts()[0]["nonzero"]
 
 
 def exists(network: Network, place: Place) -> bool:
-    """Whether the network has a nonzero parameter at this place."""
     if not 0 <= place.layer < len(network.layers):
         return False
     tensor = network.layers[place.layer].tensors.get(place.tensor)

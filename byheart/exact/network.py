@@ -32,7 +32,6 @@ class Dyadic(NamedTuple):
 
     @property
     def digits(self) -> int:
-        """Binary digits of the mantissa."""
         return abs(self.mantissa).bit_length()
 
     @property
@@ -271,18 +270,14 @@ Layer = TokenWise | Mixing
 
 @dataclass(frozen=True)
 class Input:
-    """The input of a network: at most `length` vectors.
-
-    positions  each carries its position as one more coordinate
-    padding    the vector that fills up shorter sequences at the front; None: they stay short
-    extra      a vector put before all others (and before the padding) with the position `length`,
-               or None
-    """
+    """The input of a network: at most `length` vectors."""
 
     dimension: int
     length: int
-    positions: bool
+    positions: bool  # each carries its position as one more coordinate
+    # the vector that fills up shorter sequences at the front; None: they stay short
     padding: tuple[Dyadic, ...] | None
+    # a vector put before all others (and before the padding) with the position `length`, or None
     extra: tuple[Dyadic, ...] | None = None
 
     @property
@@ -291,7 +286,6 @@ class Input:
 
     @property
     def columns(self) -> int:
-        """Columns of a padded sequence."""
         return self.length + (self.extra is not None)
 
 
@@ -307,13 +301,11 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A transformer with exact weights: embedding, blocks, one output coordinate.
-
-    every  whether the answer is the output of every token's column, or of the last column only
-    """
+    """A transformer with exact weights: embedding, blocks, one output coordinate."""
 
     input: Input
     layers: tuple[Layer, ...]
+    # whether the answer is the output of every token's column, or of the last column only
     every: bool = False
 
     def __post_init__(self) -> None:
@@ -336,12 +328,10 @@ class Network:
 
     @property
     def length(self) -> int:
-        """The longest input."""
         return self.input.length
 
     @property
     def width(self) -> int:
-        """Lanes of the stream where it is widest."""
         return max(
             x.weight.rows for x in self.layers[:-1] if isinstance(x, Linear | Relu | Embedding)
         )
@@ -369,7 +359,6 @@ class Network:
 
     @property
     def attentions(self) -> tuple[int, ...]:
-        """The layers where columns meet."""
         return tuple(i for i, x in enumerate(self.layers) if isinstance(x, Mixing))
 
     def parameters(self) -> Iterator[Parameter]:

@@ -30,7 +30,6 @@ class Stage:
 
 
 def stages(network: Network) -> list[Stage]:
-    """The stages in the order in which they begin."""
     end = len(network.layers) - 1
     last_meeting = max(network.attentions, default=0)
     members: dict[tuple[str, str, str], list[int]] = {}

@@ -23,7 +23,6 @@ class Graph:
         self.constants: list[Any] = []
 
     def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """A new node; the name of its output."""
         name = f"{kind.lower()}_{len(self.nodes)}"
         self.nodes.append(
             self.library.helper.make_node(kind, list(inputs), [name], name=name, **attributes)
@@ -40,7 +39,6 @@ class Graph:
         return self.constant(np.array(values, np.int64))
 
     def linear(self, x: str, weight: NDArray, bias: NDArray | None, name: str) -> str:
-        """x W^T + b."""
         product = self.node("MatMul", x, self.constant(weight.T, name))
         return product if bias is None else self.node("Add", product, self.constant(bias))
 

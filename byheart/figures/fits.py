@@ -27,7 +27,6 @@ class Fit:
     points: int  # the number of points
 
     def at(self, *columns: ArrayLike) -> Floats:
-        """The fitted value where the terms take these values."""
         parts = [c * np.asarray(x, float) for c, x in zip(self.coefficients, columns, strict=True)]
         return np.asarray(sum(parts), float)
 
@@ -70,7 +69,6 @@ def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> 
 
 
 def polynomial(name: str, x: ArrayLike, y: ArrayLike, degree: int, letter: str = "n") -> Fit:
-    """A polynomial of this degree; the constant term comes first."""
     powers = np.asarray(x, float)
     columns: dict[str, ArrayLike] = {
         power(letter, k): powers**k if k else np.ones_like(powers) for k in range(degree + 1)
@@ -84,7 +82,6 @@ def affine(name: str, term: str, x: ArrayLike, y: ArrayLike) -> Fit:
 
 
 def curve(fit: Fit, x: ArrayLike) -> Floats:
-    """The values of a polynomial fit."""
     powers = np.asarray(x, float)
     return fit.at(*(powers**k for k in range(len(fit.terms))))
 

@@ -99,7 +99,6 @@ class Trained(NamedTuple):
 
     @property
     def offered(self) -> float:
-        """The data's information per parameter."""
         return self.sequences * INFORMATION / self.parameters
 
     def at(self, steps: int) -> list[float]:
@@ -112,7 +111,6 @@ class Trained(NamedTuple):
 
 
 def trained(rows: RowsByLabel) -> list[Trained]:
-    """By dimension and then by sequences."""
     points = []
     for part in rows.values():
         kept = [(row, bits) for row in part if (bits := memorised(row)) is not None]

@@ -41,7 +41,6 @@ def ours(
 def published(
     axes: Axes, x: ArrayLike, y: ArrayLike, label: str | None, colour: str = PUBLISHED
 ) -> None:
-    """Hollow points."""
     axes.plot(x, y, "o", color=colour, label=label, zorder=2, **HOLLOW)
 
 
@@ -74,12 +73,10 @@ def beside(axes: Axes, text: str, at: tuple, above: bool, gap: int = 5, **option
 
 
 def fitted(axes: Axes, x: ArrayLike, y: ArrayLike, label: str | None, colour: str = OURS) -> None:
-    """A dotted line."""
     axes.plot(x, y, color=colour, linewidth=1.3, linestyle=":", label=label, zorder=1.5)
 
 
 def finish(axes: Axes, title: str, x: str, y: str) -> None:
-    """Title, names of the axes, a faint grid."""
     axes.set_title(title, loc="left", size=11, weight="bold", color=INK, pad=10)
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)

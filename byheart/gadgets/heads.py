@@ -117,7 +117,6 @@ def _grams(matrix: Floats, size: int) -> Floats:
 
 
 def picked(heads: Heads, numbers: Ints) -> Heads:
-    """Some of the heads."""
     return heads._replace(
         query=heads.query[numbers], key=heads.key[numbers], value=heads.value[numbers]
     )

@@ -36,7 +36,6 @@ class Line(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """Between the two nearest contexts, relative to the largest number."""
         if len(self.x) < 2:
             return 1.0
         x = np.sort(self.x)

@@ -32,7 +32,6 @@ class Projection:
     tries: int
 
     def keys(self) -> list[int]:
-        """The floors of the projected points."""
         return [(x >> -self.exponent) + self.bias for x in self.values.tolist()]
 
     @property
@@ -41,7 +40,6 @@ class Projection:
 
     @property
     def weight_bits(self) -> int:
-        """Bits of the longest weight, in plain binary notation."""
         return max(dyadic(x).fixed_bits for x in (*self.weights, Fraction(self.bias)))
 
 
@@ -124,5 +122,4 @@ def _checked(
 
 
 def _bits(points: NDArray) -> int:
-    """Bits of the largest coordinate."""
     return max(abs(int(points.min())), abs(int(points.max()))).bit_length()

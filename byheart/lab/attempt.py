@@ -96,7 +96,6 @@ def descend(trial: Trial, problem: Problem, attempt: Attempt, model: Learner) ->
 
 
 def judged(problem: Problem, model: Learner) -> tuple[float, float]:
-    """Summed loss and accuracy."""
     logits = model.logits(problem)
     with np.errstate(over="ignore", invalid="ignore"):  # of a training that diverged: see the loss
         return problem.loss(logits), problem.accuracy(logits)

@@ -57,7 +57,6 @@ class Problem:
 
     @property
     def length(self) -> int:
-        """The longest context."""
         return self.tokens.shape[1]
 
     @property
@@ -110,7 +109,6 @@ class Problem:
 
     @property
     def signs(self) -> Ints:
-        """[k] -1 for answer 0, +1 for answer 1."""
         return 2 * self.answer - 1
 
     def drawn(self, counts: Ints) -> "Problem":

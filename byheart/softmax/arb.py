@@ -32,7 +32,6 @@ def logistic(x: arb) -> arb:
 
 
 def gelu(x: Number) -> Number:
-    """x times the normal distribution function."""
     return x * (1 + (x / arb(2).sqrt()).erf()) / 2
 
 
@@ -53,7 +52,6 @@ def numbers(tensor: Tensor) -> arb_mat:
 
 
 def rows(matrix: arb_mat) -> list[Row]:
-    """The rows of a matrix."""
     entries, width = matrix.entries(), matrix.ncols()
     return [entries[i : i + width] for i in range(0, len(entries), width)]
 
@@ -123,7 +121,6 @@ class Reader:
         self.output = numbers(decoder["output"]).transpose()
 
     def __call__(self, contexts: Sequence[Sequence[int]]) -> list[Row]:
-        """The logits of each context."""
         mixed = self.mixer(contexts)
         if self.shape.neurons:
             function = ACTIVATIONS[self.shape.activation]
@@ -190,7 +187,6 @@ def divergence(support: Row, counts: Sequence[int], others: Row) -> arb:
 
 
 def contexts_of(targets: Targets) -> list[list[int]]:
-    """The tokens of each context."""
     return _parts(targets.tokens, targets.starts)
 
 

@@ -28,11 +28,7 @@ BLOCK = 1 << 20  # doubles whose sizes are computed at once
 
 
 class Shape(NamedTuple):
-    """The sizes of a decoder (madden2024, section 4).
-
-    padding  the number of a reserved token that fills up shorter contexts, at the front; None:
-             contexts of all lengths are read as they are
-    """
+    """The sizes of a decoder (madden2024, section 4)."""
 
     vocabulary: int  # omega: distinct tokens
     length: int  # T: the longest context
@@ -44,6 +40,8 @@ class Shape(NamedTuple):
     skip: bool  # whether the last token's vector is added to the attention
     neurons: int  # m; 0: none, the output matrix reads the attention itself (dana2024, eq. (2))
     activation: str  # one of ACTIVATIONS (gelu: x times the normal distribution function), or none
+    # the number of a reserved token that fills up shorter contexts, at the front; None: contexts of
+    # all lengths are read as they are
     padding: int | None = None
 
     @property
@@ -91,12 +89,10 @@ class Decoder:
 
     @property
     def length(self) -> int:
-        """The longest input."""
         return self.shape.length
 
     @property
     def units(self) -> int:
-        """Neurons and heads."""
         return self.shape.neurons + self.shape.heads
 
     def __post_init__(self) -> None:

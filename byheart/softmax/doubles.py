@@ -31,7 +31,6 @@ def tensors_before_output(decoder: Decoder) -> dict[str, NDArray[np.float64]]:
 
 
 def activation(name: str) -> Activation:
-    """The function of that name, on arrays."""
     from scipy import special  # slow to import
 
     functions: dict[str, Activation] = {

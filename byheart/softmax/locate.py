@@ -19,7 +19,6 @@ from .stages import layer_of
 
 
 def size(network: Decoder) -> int:
-    """All parameters."""
     return network.counts()[0]["dense"]
 
 

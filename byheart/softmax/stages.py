@@ -24,7 +24,6 @@ def layer_of(decoder: Decoder, tensor: str) -> tuple[int, str]:
 
 
 def stages(decoder: Decoder) -> list[Stage]:
-    """Its stages in the order of the data flow, numbered from 0."""
     parts = {
         "embed": (FIRST, "embedding"),
         "attend": (MEETING, "softmax_attention"),

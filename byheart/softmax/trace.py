@@ -33,26 +33,21 @@ class Neuron(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DecoderTrace:
-    """An answer and where it comes from.
-
-    embedded  a vector for each token
-    mixed     the output of attention, or of the token sum
-    scalar    the sum of its coordinates if the neurons see nothing else, else None
-    neurons   how many there are; on: those whose argument is above 0
-    below     the neuron that is on and nearest to switching off, above: the other way round
-    logits    of the likeliest tokens, and one below them
-    """
+    """An answer and where it comes from."""
 
     answer: Answer
     mixing: str
+    # a vector for each token
     embedded: Vector  # [tokens, d]
+    # the output of attention, or of the token sum
     mixed: Vector  # [d]
-    scalar: float | None
-    neurons: int
+    scalar: float | None  # the sum of its coordinates if the neurons see nothing else, else None
+    neurons: int  # how many there are; on: those whose argument is above 0
     on: int
+    # the neuron that is on and nearest to switching off, above: the other way round
     below: Neuron | None
     above: Neuron | None
-    logits: tuple[tuple[str | int, float], ...]
+    logits: tuple[tuple[str | int, float], ...]  # of the likeliest tokens, and one below them
 
     def json(self) -> dict:
         stages: list[dict] = [

@@ -16,5 +16,4 @@ ALL: tuple[Item, ...] = tuple(item for items in PAPERS for item in items.values(
 
 
 def answers(question: Question) -> list[Bound]:
-    """One row per item that is about what is asked."""
     return [item.answer(question) for item in ALL if question.asks(item.about)]

@@ -123,5 +123,4 @@ def encoder_note(found: Goal, options: AttentionDecoder) -> str:
 
 
 def reached(decoder: Decoder, targets: Targets) -> float:
-    """The largest divergence of a run in doubles."""
     return float(softmax.divergences(decoder, targets).values.max())

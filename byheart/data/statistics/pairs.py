@@ -72,7 +72,6 @@ def _copy(pairs, larger):
 
 
 def counted(pairs: Pairs) -> Ints:
-    """[n, m, how many times] of all pairs."""
     filled = np.flatnonzero(pairs.keys)
     keys = pairs.keys[filled]
     return np.column_stack([keys >> 32, keys & 0xFFFFFFFF, pairs.times[filled]])

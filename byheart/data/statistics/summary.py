@@ -75,14 +75,12 @@ class Statistics:
     skipped: int
 
     def json(self) -> dict:
-        """The same as plain numbers, words, lists and dictionaries."""
         counts = {field.name: getattr(self, field.name) for field in fields(Statistics)}
         groups = ("conflicts", "entropy", "separation")
         counts |= {name: asdict(getattr(self, name)) for name in groups}
         return counts | {"t_epsilon": [list(pair) for pair in self.t_epsilon]}
 
     def _rows(self) -> list[tuple[str, str]]:
-        """Each field as text."""
         rows = []
         for name, value in Statistics.json(self).items():
             if isinstance(value, dict):

@@ -19,54 +19,41 @@ ROOM = 4  # bits of the first limb above all numbers that are looked up
 
 @dataclass(frozen=True)
 class Lanes:
-    """What is known of a stack's lanes where a run begins.
+    """What is known of a stack's lanes where a run begins."""
 
-    written  something was written to them
-    gated    lanes that may be closed for good, and a bound on all that is ever added to each
-    gates    start at 0, are written to once, and read once, as the gate of a shift
-    """
-
-    written: set[int]
+    written: set[int]  # something was written to them
+    # lanes that may be closed for good, and a bound on all that is ever added to each
     gated: Mapping[int, int]
-    gates: set[int]
+    gates: set[int]  # start at 0, are written to once, and read once, as the gate of a shift
 
 
 @dataclass(frozen=True)
 class Step:
-    """A block of a run.
-
-    threshold  of a fold: as if the blocks before it had added no constant to the lane
-    least      of a fold: the excess that is enough for all that it does to other lanes
-    """
+    """A block of a run."""
 
     block: Fold | Table
-    threshold: int = 0
-    least: int = 0
+    threshold: int = 0  # of a fold: as if the blocks before it had added no constant to the lane
+    least: int = 0  # of a fold: the excess that is enough for all that it does to other lanes
 
 
 @dataclass
 class Folds:
-    """Folds of one lane, which may change other lanes that nothing was written to before.
-
-    constant  what the folds add to the lane, whether they fire or not
-    closes    (lane, step): a gated lane, which the step closes for good
-    takes     lane -> (step, s): a lane that becomes -2**s * excess and is then the gate of a shift.
-              An upper bound is kept instead of this number: the lane is closed, and its limb 0 is
-              the place of a bit: the excess is at least that power of two. fused.shifts gives up
-              if that is not enough.
-    counts    lane -> [(step, amount)]: a lane that holds a whole number
-    fills     lane -> tables, which add their numbers to it; their indices are counted lanes
-    live      those counted lanes that are read after the run
-    """
+    """Folds of one lane, which may change other lanes that nothing was written to before."""
 
     lane: int
     steps: list[Step] = field(default_factory=list)
-    constant: int = 0
+    constant: int = 0  # what the folds add to the lane, whether they fire or not
+    # (lane, step): a gated lane, which the step closes for good
     closes: list[tuple[int, int]] = field(default_factory=list)
+    # lane -> (step, s): a lane that becomes -2**s * excess and is then the gate of a shift. An
+    # upper bound is kept instead of this number: the lane is closed, and its limb 0 is the place of
+    # a bit: the excess is at least that power of two. fused.shifts gives up if that is not enough.
     takes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    # lane -> [(step, amount)]: a lane that holds a whole number
     counts: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    # lane -> tables, which add their numbers to it; their indices are counted lanes
     fills: dict[int, list[Table]] = field(default_factory=dict)
-    live: set[int] = field(default_factory=set)
+    live: set[int] = field(default_factory=set)  # those counted lanes that are read after the run
 
     @property
     def folds(self) -> list[Fold]:

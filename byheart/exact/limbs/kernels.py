@@ -94,7 +94,6 @@ def _pieces(M, I, op):
 
 @inlined
 def _move(M, I, s, d):
-    """Slot d = slot s."""
     source, goal = STATE + 3 * s, STATE + 3 * d
     for k in range(3):
         I[goal + k] = I[source + k]

@@ -43,14 +43,12 @@ class Shifts:
 
 @dataclass
 class Gather:
-    """Tables, then blocks that add relu(lane) of gated lanes to other lanes and to the target.
-
-    way  lane -> the lane that it is added to; the target's own way is itself and comes first, and
-         a lane comes after the one it is added to
-    """
+    """Tables, then blocks that add relu(lane) of gated lanes to other lanes and to the target."""
 
     target: int
     tables: list[Table]
+    # lane -> the lane that it is added to; the target's own way is itself and comes first, and a
+    # lane comes after the one it is added to
     way: dict[int, int]
     blocks: int
 

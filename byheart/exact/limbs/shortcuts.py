@@ -118,16 +118,12 @@ def _opposite(terms: list[tuple[int, Dyadic]]) -> bool:
 
 @dataclass(frozen=True)
 class Pieces:
-    """A block of one lane x: it adds slope * x + constant to each lane that it writes.
-
-    kinks  ascending; piece i holds for kinks[i - 1] < x <= kinks[i]
-    lines  piece by piece, the (slope, constant) of each target
-    """
+    """A block of one lane x: it adds slope * x + constant to each lane that it writes."""
 
     lane: int
     targets: list[int]
-    kinks: list[int]
-    lines: list[list[tuple[Dyadic, int]]]
+    kinks: list[int]  # ascending; piece i holds for kinks[i - 1] < x <= kinks[i]
+    lines: list[list[tuple[Dyadic, int]]]  # piece by piece, the (slope, constant) of each target
 
 
 def pieces_of(block: FeedForward, point: int) -> Pieces | None:

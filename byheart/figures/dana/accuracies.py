@@ -72,7 +72,6 @@ def draw_law(axes: Axes, fit: Fit, sizes: Sequence[float], label: str | None, co
 
 
 def fine(sizes: Sequence[float]) -> np.ndarray:
-    """Enough places between the smallest and the largest size to draw a curve."""
     return np.linspace(min(sizes), max(sizes), 101)
 
 

@@ -61,14 +61,12 @@ def theirs(d: int) -> Points:
 
 
 def slopes(rows: RowsByLabel) -> dict[int, Fit]:
-    """The line through our accuracies over H, for each d."""
     return {
         d: fit for d in HEADS for fit in accuracies.law(f"ours, d = {d}", ours(rows, d), 1, "H")
     }
 
 
 def published_slopes() -> dict[int, Fit]:
-    """The line through the published accuracies over H, for each d."""
     return {
         d: fit for d in HEADS for fit in accuracies.law(f"published, d = {d}", theirs(d), 1, "H")
     }
@@ -134,13 +132,11 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
 
 
 def _draw_model(axes: Axes, xs: Floats, k: int, fit: Fit, whose: str, colour: str) -> None:
-    """a + b d^k."""
     label = f"{whose}$a + b\\,{power('d', k)}$, residual {fit.residual:.1g}"
     plotting.fitted(axes, xs, fit.at(np.ones_like(xs), xs**k), label, colour)
 
 
 def _draw_slopes(axes: Axes, lines: dict[int, Fit], label: str, colour: str, inside: str) -> None:
-    """Slopes with their standard errors."""
     slopes = [fit.coefficients[1] for fit in lines.values()]
     errors = [fit.errors[1] if fit.errors else 0.0 for fit in lines.values()]
     look: dict[str, Any] = {"markersize": 6, "capsize": 3, "elinewidth": 1.2, "zorder": 3}

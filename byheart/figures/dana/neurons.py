@@ -56,7 +56,6 @@ def published(label: str, d: int) -> accuracies.Points:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """A line in the parameters for each model and d, ours and theirs."""
     return [
         fit
         for d in HEADS
@@ -68,7 +67,6 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
-    """A panel for each d."""
     for axes, d in zip(picture.subplots(1, len(HEADS), sharey=True), HEADS, strict=True):
         _draw_panel(axes, rows, d)
         if d > min(HEADS):

@@ -127,12 +127,10 @@ def curves(rows: RowsByLabel) -> list[Curve]:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """The power laws over d_h."""
     return [one.power.fit for one in curves(rows) if one.power]
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
-    """A panel for each, then the powers, then the legend."""
     *places, powers, last = picture.subplots(2, 4).flat
     for axes, panel in zip(places, PANELS, strict=True):
         _draw_panel(axes, panel, rows)
@@ -159,7 +157,6 @@ def _draw_panel(axes: Axes, panel: Panel, rows: RowsByLabel) -> None:
 
 
 def _draw_powers(axes: Axes, found: list[Curve]) -> None:
-    """A line for each curve, with the standard error of its power."""
     for y, one in enumerate(reversed(found)):
         assert one.power is not None
         inside = "white" if one.name == THEIRS else one.colour

@@ -85,7 +85,6 @@ class Growth:
 
     @cached_property
     def theirs(self) -> Points:
-        """The published accuracies, which have no spread."""
         if self.experiment is None:
             return {}
         table = published(self.experiment, vocabulary=self.vocabulary, **self.sizes)

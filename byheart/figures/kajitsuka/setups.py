@@ -47,7 +47,6 @@ class Setup:
 
 
 def vectors(coordinates: int, sizes: tuple[int, ...] = SEVERAL[:1], **more: Any) -> Setup:
-    """Words as fixed vectors under a learnt E_in."""
     return Setup("trained", sizes, coordinates=coordinates, **{"steps": LONG, **more})
 
 

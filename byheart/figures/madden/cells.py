@@ -57,7 +57,6 @@ class Cell:
 
     @property
     def gaps(self) -> list[float]:
-        """In nats, of all seeds that did not diverge."""
         return [each for each in map(gap, self.rows) if each is not None]
 
     @property

@@ -65,12 +65,10 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
-    """By the number of stories."""
     return smallest_by_stories(rows.get(FAST, ()))
 
 
 def neurons(each: Smallest) -> list[int]:
-    """The smallest m of every seed that found one."""
     return sorted(place(row)[1] for row in each.reached)
 
 
@@ -115,7 +113,6 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
-    """Heat maps above, the smallest m below."""
     halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
     draw_gaps(halves[0], rows.get(FAST, ()), "madden-2")
     _draw_smallest(halves[1].subplots(), rows)

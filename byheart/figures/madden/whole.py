@@ -78,7 +78,6 @@ def paper(rows: RowsByLabel) -> dict[Place, Cell]:
 
 
 def compared(rows: RowsByLabel) -> list[Place]:
-    """The cells that both protocols were run on."""
     ours = repeated(rows)
     return [at for at in paper(rows) if at in ours]
 
@@ -91,7 +90,6 @@ def _beside_the_grid(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:
 
 
 def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
-    """The smallest model of our protocol that memorises, by the number of stories."""
     return smallest_by_stories(rows.get(FAST, ()))
 
 
@@ -114,7 +112,6 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
-    """Heat maps above, lines below."""
     halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
     top, bottom = halves
     draw_gaps(top, rows.get(FAST, ()), "madden")

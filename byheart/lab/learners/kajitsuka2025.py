@@ -36,7 +36,6 @@ class Layout:
 
     @property
     def last(self) -> NDArray:
-        """[n] the point at which each context is read out."""
         return self.uses[self.starts[1:] - 1]
 
 

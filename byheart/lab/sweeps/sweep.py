@@ -60,7 +60,6 @@ class Sweep:
 
     @property
     def size(self) -> int:
-        """How many trials the whole grid has."""
         return prod(len(values) for _, values in self.axes) * self.seeds
 
     @property
@@ -69,7 +68,6 @@ class Sweep:
         return list(product(*(values for _, values in self.axes[:-1])))
 
     def at(self, place: Place) -> dict[str, int]:
-        """The values of the other axes by name."""
         return dict(zip((name for name, _ in self.axes[:-1]), place, strict=True))
 
     def trial(self, place: Place, value: int, seed: int) -> Trial:

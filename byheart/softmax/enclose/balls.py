@@ -49,14 +49,10 @@ class Balls(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds of the divergences of contexts, and the likeliest tokens.
+    """Bounds of the divergences of contexts, and the likeliest tokens."""
 
-    above, below  rigorous
-    about         the divergence of the middles; it only tells where a better bound helps
-    """
-
-    above: Vector
-    about: Vector
+    above: Vector  # above, below: rigorous
+    about: Vector  # the divergence of the middles; it only tells where a better bound helps
     below: Vector
     likeliest: NDArray[np.int64]
 
@@ -87,7 +83,6 @@ class Reader:
             return bounds(logits, targets)
 
     def logits(self, targets: Targets) -> Balls:
-        """The logits of each context, [contexts, vocabulary]."""
         with ctx.workprec(BITS):
             entries = self.mixer(contexts_of(targets)).entries()
             points = [float(x) for x in entries]

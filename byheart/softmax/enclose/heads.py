@@ -72,7 +72,6 @@ def logits(decoder: Decoder, targets: Targets) -> balls.Balls:
 
 
 def bounds(decoder: Decoder, targets: Targets) -> balls.Bounds:
-    """Bounds of the divergences of these contexts."""
     with np.errstate(all="ignore"):
         return balls.bounds(logits(decoder, targets), targets)
 

@@ -34,13 +34,11 @@ class Neurons:
 
 @dataclass(frozen=True, eq=False)
 class Switches:
-    """Where neurons switch.
-
-    first  neurons[first[i] : first[i + 1]] switch before sorted context i; i = n: none switch
-    """
+    """Where neurons switch."""
 
     contexts: Ints  # sorted by s
     neurons: Ints  # sorted by where they switch
+    # neurons[first[i] : first[i + 1]] switch before sorted context i; i = n: none switch
     first: Ints  # [n + 2]
     margins: Floats  # of each neuron, in the order of the decoder; negative where nothing is known
 

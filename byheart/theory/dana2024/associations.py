@@ -50,7 +50,6 @@ class Row(NamedTuple):
 
     @property
     def fails(self) -> tuple[str, ...]:
-        """The assumptions that these sizes break."""
         return tuple(words for words, holds in self.assumptions.items() if not holds)
 
 

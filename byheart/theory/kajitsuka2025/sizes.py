@@ -65,7 +65,6 @@ ATTENTION = Size(2, 2 * LANES, 1, LANES)
 
 
 def project(weights: int) -> Size:
-    """The key from lanes of the stream: weights and a bias, written, and the lane before erased."""
     return block(weights + 1 + 1 + 2, units=2)
 
 

@@ -46,20 +46,16 @@ CONTEXTS = 100_000
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a theorem's conclusion holds.
+    """Whether a theorem's conclusion holds."""
 
-    evidence      "proved": by exact arithmetic or rigorous balls; "sampled": for a sample of the
-                  columns; "refuted": it is false, exactly; None: the precision did not decide
-    detail        one sentence
-    rank          of the matrix, if known
-    kruskal_rank  the largest r such that any r columns are linearly independent, if known
-    pair          two contexts with equal values, or one whose value is zero
-    """
-
+    # "proved": by exact arithmetic or rigorous balls; "sampled": for a sample of the columns;
+    # "refuted": it is false, exactly; None: the precision did not decide
     evidence: str | None
-    detail: str
-    rank: int | None = None
+    detail: str  # one sentence
+    rank: int | None = None  # of the matrix, if known
+    # the largest r such that any r columns are linearly independent, if known
     kruskal_rank: int | None = None
+    # two contexts with equal values, or one whose value is zero
     pair: tuple[tuple[int, ...], ...] = ()
 
     @property

@@ -38,7 +38,6 @@ class Powers:
         return first * second.transpose()
 
     def exact(self) -> fmpq_mat:
-        """The matrix over the rationals."""
         left, right = self._factors(_rational)
         return fmpq_mat(left) * fmpq_mat(right).transpose()
 
@@ -55,7 +54,6 @@ class Powers:
         return left, [list(self._powers(field(x))) for x in self.b]
 
     def _powers(self, base) -> Iterator:
-        """base^k for k in the support, each from the one before."""
         power, last = base**0, 0
         for k in self.support:
             power, last = power * base ** (k - last), k

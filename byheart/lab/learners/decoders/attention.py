@@ -137,12 +137,10 @@ class Tables:
 
     @property
     def forward(self) -> tuple[NDArray, ...]:
-        """The arrays that the kernels read."""
         return self.indices.slots, self.indices.starts, *self.values, self.weights
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many rows each table has."""
         return self.indices.queries, self.indices.pairs, self.indices.pairs
 
 

@@ -39,11 +39,9 @@ class Buffers:
 
 
 def flat(tensor: torch.Tensor) -> NDArray[np.float32]:
-    """The same memory as a flat array."""
     return tensor.view(-1).numpy()
 
 
 def gradient(tensor: torch.Tensor) -> torch.Tensor:
-    """The gradient of a parameter, to write to."""
     assert tensor.grad is not None
     return tensor.grad
