@@ -207,7 +207,7 @@ ANSWERS = (
     "tradeoff words.jsonl", "tradeoff words.jsonl --bits 2",
     "tradeoff random.jsonl --bits 30,40,64 --form both -o t.svg",
     "encoder mixed.jsonl", "encoder book.txt --dimensions 2,3",
-    "bounds --table", "bounds --architecture gpt2", "bounds --dataset book.txt",
+    "bounds --tables", "bounds --architecture gpt2", "bounds --dataset book.txt",
     "bounds --dataset words.jsonl --architecture madden2024 --dimension 4 --width 16",
     "bounds --dataset numbers.jsonl --parameters 500 --bits 8 --plot b.svg",
     "bounds --architecture dana2024 --vocabulary 6 --length 2 --dimension 4 --heads 2 "

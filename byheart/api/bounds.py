@@ -104,7 +104,7 @@ def bounds(
     targets: Sequence[str] | str | None = None,
     facts: int | None = None,
     bits_per_fact: float | None = None,
-    table: bool = False,
+    tables: bool = False,
     effective: bool = False,
     models: Mapping[str, Model] | Iterable[str | Path] = (),
     network: bool = False,
@@ -125,7 +125,7 @@ def bounds(
         targets: The linear maps that it changes, as ["q_proj", "v_proj"]; by default all.
         facts: How many facts it is to hold, of `bits_per_fact` each.
         bits_per_fact: Bits of one of these.
-        table: Also fill in Table 1 of kajitsuka2025 and of madden2024.
+        tables: Also fill in Table 1 of kajitsuka2025 and of madden2024.
         effective: Also measure how many parameters of a small decoder count.
         models: Folders of models, or models by name: what they take for this dataset.
         network: Also build or size our own network for the dataset, if that is small enough.
@@ -148,8 +148,8 @@ def bounds(
     """
     loading, sizes = reading_of(loading, sizes, aside=("length",))
     given = {name: size for name, size in sizes.items() if size is not None}
-    if data is None and architecture is None and parameters is None and not given and not table:
-        raise ByheartError("give a dataset, an architecture or its sizes, or `table=True`.")
+    if data is None and architecture is None and parameters is None and not given and not tables:
+        raise ByheartError("give a dataset, an architecture or its sizes, or `tables=True`.")
     if lora is None and (targets or facts or bits_per_fact):
         raise ByheartError("`targets=...` and `facts=...` are of an adapter; give `lora=...`.")
     if lora is not None:
@@ -207,7 +207,7 @@ def bounds(
         rows=theorems,
         verdict=None if about is None or model is None else verdict(about, model, theorems),
         effective=rank,
-        tables=tuple(fill(x, question) for x in TABLES) if table else (),
+        tables=tuple(fill(x, question) for x in TABLES) if tables else (),
         network=own,
         models=tuple(rows),
     )

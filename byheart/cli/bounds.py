@@ -47,7 +47,7 @@ SIZES = (
     option("facts", "Facts that it is to hold.", int, metavar="N"),
     option("bits_per_fact", "Bits of each.", float, metavar="B"),
     options.POSITIONS,
-    flag("table", "Table 1 of kajitsuka2025 and of madden2024."),
+    flag("tables", "Table 1 of kajitsuka2025 and of madden2024."),
     flag("effective", "Measure the number of effective parameters (at most 2,000)."),
     flag("all", "Every row, also rates and what does not apply."),
     options.with_models("A model folder: what it takes for this dataset; repeatable."),

@@ -34,7 +34,7 @@ def test_documents_and_their_file_have_the_same_bounds(tmp_path):
 
 
 def test_the_result(data):
-    found = byheart.bounds(data, "madden2024", width=3, table=True)
+    found = byheart.bounds(data, "madden2024", width=3, tables=True)
     assert found.verdict.fits == "yes" and found.verdict.reason.endswith(".")
     assert found.architecture.parameters == found.json()["architecture"]["parameters"]
     assert len(found.tables) == 2 and "memory capacity" in found.definitions
@@ -66,7 +66,7 @@ def test_what_is_shown(data, tmp_path):
     shown = found._repr_html_()
     assert "&lt;b&gt;.jsonl" in shown and "<b>" not in shown
     assert "3 contexts" in repr(byheart.bounds(data)) and "Bounds" in repr(
-        byheart.bounds(table=True)
+        byheart.bounds(tables=True)
     )
     assert "500 parameters" in repr(byheart.bounds(parameters=500))
 
@@ -74,7 +74,7 @@ def test_what_is_shown(data, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "give a dataset, .* or table=True."),
+        ({}, "give a dataset, .* or tables=True."),
         ({"width": None}, "give a dataset"),
         ({"parameters": 5, "wide": 3}, "no size 'wide'"),
         ({"dimension": "4"}, "dimension must be an integer of 1 or more, not '4'"),
@@ -83,7 +83,7 @@ def test_what_is_shown(data, tmp_path):
         ({"parameters": 10**400}, "parameters must be at most 10.60"),
         ({"heads": -1}, "heads must be an integer of 0 or more, not -1"),
         ({"attention": "sharp"}, "attention must be one of softmax, hard, uniform, not 'sharp'"),
-        ({"table": True, "effective": True}, "effective=True is about an architecture"),
+        ({"tables": True, "effective": True}, "effective=True is about an architecture"),
         ({"parameters": 5, "effective": True}, "A1 fails: .* decoders of one layer"),
     ],
 )

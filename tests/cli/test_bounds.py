@@ -358,10 +358,10 @@ def test_one_of_everything(capsys, tmp_path):
 
 
 def test_tables(capsys, labels):
-    code, output, _ = run(capsys, "bounds", "--table")
+    code, output, _ = run(capsys, "bounds", "--tables")
     assert code == 0 and "kajitsuka2025, Table 1" in output and "madden2024, Table 1" in output
     assert "k / (ω - 1)" in output and "=" not in output.partition("madden2024, Table 1")[0]
-    code, output, _ = run(capsys, "bounds", "--table", "--dataset", labels, "--json")
+    code, output, _ = run(capsys, "bounds", "--tables", "--dataset", labels, "--json")
     tables = json.loads(output)["tables"]
     assert [len(table["rows"]) for table in tables] == [6, 2]
     assert tables[0]["rows"][3][-1] == {"item": "Lemma 1", "formula": "n (ω - 1)", "value": 180}
