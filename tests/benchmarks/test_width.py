@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import byheart
-from benchmarks.width import cut, narrowed, width
+from benchmarks.report import recorded
+from benchmarks.width import compiled, cut, narrowed, width
 from byheart.data.generate import random
+from byheart.exact.codeword import encoded_bits
 from byheart.exact.network import FeedForward, matrix
 
 
@@ -59,3 +61,23 @@ def test_a_network_is_as_narrow_as_its_lanes():
     assert width(model.network) > width(narrow) == model.network.width
     (before, _), (after, _) = model.network.counts(), narrow.counts()
     assert before["nonzero"] == after["nonzero"] and before["dense"] < after["dense"]
+
+
+def test_a_row_has_the_network_as_compiled_and_cut_each_with_its_code_word():
+    model = byheart.compile(random(6000, seed=3), minimise="dense")
+    narrow = narrowed(model.network, model.network.width)
+    row, dense = compiled(6000, "dense", seed=3), model.parameters.dense
+    whole = row["whole"]
+    assert (whole["dense"], whole["width"]) == (dense, width(model.network))
+    assert (row["dense"], row["width"]) == (narrow.counts()[0]["dense"], 3)
+    for one, network in ((whole, model.network), (row, narrow)):
+        assert one["encoded"] == encoded_bits(network) / model.bits.information
+        assert one["depth"] == network.depth
+    assert row["encoded"] > whole["encoded"] and row["network"].endswith("cut")
+
+
+def test_the_page_of_sizes_says_which_network_is_as_wide_as_it_says():
+    """The dense ones of the README are cut, and not wider than the paper's 14 at any size."""
+    rows = [row["narrow"] for row in recorded("sizes")["sizes"]]
+    assert max(row["width"] for row in rows) <= 7 < rows[-1]["whole"]["width"]
+    assert rows[-1]["whole"]["dense"] < rows[-1]["dense"]
