@@ -3,11 +3,11 @@
 python tools/make_methods.py
 """
 
-import re
 from pathlib import Path
 
 from byheart.constructions import ALL
 from byheart.constructions.base import Construction
+from byheart.views.terminal import codes
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 INTRODUCTION = """# The methods
@@ -33,8 +33,7 @@ def page() -> str:
         theorem = f"**Theorem**: {header.paper}, {header.item}"
         lines += [title, "", header.summary, "", theorem, "", header.statement, ""]
         for name in ("assumptions", "guarantee", "departures"):
-            items = re.split(r"\s+(?=[AGD]\d+\s\s?)", getattr(header, name))  # A1, A2, ...
-            listed = [f"- {item.strip()}" for item in items if item.strip()]
+            listed = [f"- {item}" for item in codes(getattr(header, name)).splitlines()]
             lines += [f"**{name.capitalize()}**", "", *listed, ""]
     return "\n".join(lines)
 

@@ -71,8 +71,8 @@ def notes(lines: Iterable[str]) -> list[Text]:
 
 
 def codes(text: str) -> str:
-    """One line for each of A1, A2, ..., G1, ..., D1, ..."""
-    return re.sub(r"(?<=[.:)])\s+(?=[AGD]\d+\s)", "\n", text)
+    """One line for each of A1, A2, ... (or G1, D1); codes of other letters stay in their line."""
+    return re.sub(rf"\s+(?={text[:1]}\d+ )", "\n", text)
 
 
 def gap(before: str, after: str) -> str:

@@ -26,6 +26,16 @@ def test_the_page_of_methods_is_up_to_date():
     assert program.PAGE.read_text() == program.page(), "run python tools/make_methods.py"
 
 
+def test_items_of_methods_are_numbered_in_order():
+    """A sentence may name an item of another section, and goes on in its line."""
+    found = re.split(
+        r"\*\*(Assumptions|Guarantee|Departures)\*\*", (ROOT / "docs" / "methods.md").read_text()
+    )
+    for name, text in zip(found[1::2], found[2::2], strict=True):
+        items = re.findall(r"^- (\S+)", text.split("\n## ")[0], flags=re.M)
+        assert items == [f"{name[0]}{i + 1}" for i in range(len(items))]
+
+
 def test_the_lines_that_run_plain_tensors(tmp_path):
     page = (DOCS / "plain-tensors.md").read_text()
     lines = page.partition("```python\n")[2].partition("```")[0]
