@@ -12,12 +12,12 @@ import numpy as np
 
 from ..claims.result import Result
 from ..constructions.stock.located import Located
-from ..data.contexts import contexts
+from ..data.contexts import contexts, order_counts
 from ..data.load import dataset_of, name_of
 from ..errors import ByheartError
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
-from ..theory import Bound, DataFacts, Question, answers
+from ..theory import DataFacts, Question, answers
 from ..theory.facts import data_facts
 from ..theory.information import ALLENZHU_2024, bits_needed, label_entropy, morris_2025
 from ..theory.papers import cited
@@ -27,7 +27,8 @@ from .reading import data_for_method, reading_of
 # bits of networks for 80 to 858,365 bits of labels, within a fifth (benchmarks sizes)
 OVERHEAD, ONCE = 40, 450
 SECONDS = 1e-4  # of one CPU per context, the slowest measured: texts take more than short rows
-ATTENTION = ("kajitsuka2025", "madden2024")  # papers whose lower bounds are about attention
+# lower bounds for these very contexts and transformers, whatever their sizes
+ABOUT = {("kajitsuka2025", "Theorem 4.2, uniform attention"), ("madden2024", "Lemma 1")}
 KNOWN = ("positions", "on_conflict")
 MANY = 200_000  # contexts of a stock checkpoint that is not planned: its proof is quadratic
 
@@ -128,8 +129,8 @@ def size(
     watch.stage("loading")
     dataset = dataset_of(data, loading)
     watch.stage("counting")
-    facts = data_facts(dataset)
-    grouped = contexts(dataset, positions=True)
+    ordered = order_counts(dataset) if positions is None else positions
+    facts, grouped = data_facts(dataset, positions=ordered), contexts(dataset, ordered)
     conflicts = int(grouped.conflicts(dataset).sum())
     labels = dataset.labels[grouped.first]
     entropy = label_entropy(np.bincount(labels).tolist())
@@ -146,7 +147,7 @@ def size(
         len(grouped),
         len(dataset.label_names),
         conflicts,
-        _exact(dataset, entropy, positions, on_conflict),
+        _exact(dataset, entropy, ordered, on_conflict),
         _stock(data, len(dataset), loading or {}, on_conflict),
         Size("to train", trained, math.ceil(entropy), None, None, None, rule),
         bound_lines[0],
@@ -154,14 +155,13 @@ def size(
     )
 
 
-def _exact(dataset: Any, entropy: float, positions: bool | None, on_conflict: str) -> Size:
+def _exact(dataset: Any, entropy: float, positions: bool, on_conflict: str) -> Size:
     """The plan of the default method, and what networks of so many bits took."""
     from ..constructions.retrieval.build import estimate  # numba is slow
 
     method = default_method(dataset)
     try:
-        given = {} if positions is None else {"positions": positions}
-        chosen = with_positions(configured(method, None, 0, given), dataset)
+        chosen = with_positions(configured(method, None, 0, {"positions": positions}), dataset)
         prepared = prepare(chosen, dataset, on_conflict)
         parameters = estimate(*prepared, chosen)  # type: ignore[arg-type]
     except ByheartError as error:
@@ -195,19 +195,17 @@ def _stock(data: Any, count: int, loading: Mapping[str, Any], on_conflict: str) 
 
 
 def _bounds(facts: DataFacts, worst: float) -> tuple[Size, Size]:
-    """The tightest theorems for labels and for distributions."""
-    found: dict[str, tuple[float, Bound]] = {}
-    for bound in answers(Question(facts)):
-        stated = bound.applies and bound.kind == "theorem" and bound.direction == "at_least"
-        if stated and bound.value and bound.paper in ATTENTION:
-            found[bound.quantity] = max(
-                found.get(bound.quantity, (0.0, bound)), (bound.value, bound), key=lambda x: x[0]
-            )
+    """The theorems of ABOUT, for labels and for distributions."""
+    found = {
+        bound.quantity: bound
+        for bound in answers(Question(facts))
+        if (bound.paper, bound.item) in ABOUT and bound.applies and bound.value
+    }
     lines = []
     for what, name in (("labels", "for the worst labels"), ("distributions", "for distributions")):
-        value, tightest = found.get(f"parameters ({what})", (0.0, None))
-        source = "no theorem" if tightest is None else cited(f"{tightest.paper}, {tightest.item}")
+        bound = found.get(f"parameters ({what})")
+        source = "no theorem" if bound is None else cited(f"{bound.paper}, {bound.item}")
         bits = math.ceil(worst) if what == "labels" else None
-        least = () if tightest is None else (math.ceil(value),)
+        least = () if bound is None else (math.ceil(bound.value or 0),)
         lines.append(Size(f"at least, {name}", least, bits, None, None, None, source))
     return lines[0], lines[1]

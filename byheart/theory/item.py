@@ -16,7 +16,7 @@ from .question import Facts, Question
 
 KINDS = ("theorem", "rate", "rule_of_thumb", "open")
 SIGNS = {"at_least": "≥", "at_most": "≤"}
-MAY_BE_ZERO = {"conflicts", "every", "heads", "mixed", "near", "padded", "parameters", "width"}
+MAY_BE_ZERO = set("conflicts every heads mixed near padded parameters positions width".split())
 Value = int | float | None
 NAMES = {
     "union": "vocabulary",

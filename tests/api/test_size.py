@@ -1,11 +1,13 @@
 """size: predicted numbers are near those of the models that compile builds."""
 
 import json
+import math
 
 import pytest
 
 import byheart
 from byheart.cli import main
+from byheart.data.generate import random
 
 BOOK = byheart.__path__[0] + "/data/book.txt"
 READ = {"documents": "whole", "window": "auto"}
@@ -41,6 +43,20 @@ def test_numbers_are_no_text_and_the_line_says_so(tmp_path, capsys):
     assert not answer["exact"]["applies"] and "--positions" in answer["exact"]["source"]
     assert main(["size", str(path), "--positions"]) == 0
     assert "to build exactly" in capsys.readouterr().out
+
+
+def test_contexts_are_counted_as_compile_counts_them(tmp_path):
+    """Numbers are multisets with their last token, and so are the bounds."""
+    data = random(200)
+    found, model = byheart.size(data), byheart.compile(data)
+    assert (
+        found.contexts == model.record.data.contexts < byheart.size(data, positions=True).contexts
+    )
+    assert found.least.bits == math.ceil(model.bits.information)
+    assert found.least.source.endswith("Theorem 4.2, uniform attention")
+    path = tmp_path / "every.jsonl"
+    path.write_text('{"input": [1, 2, 3], "label": ["x", "y", "z"]}\n')
+    assert byheart.size(path).exact.applies
 
 
 def test_distributions_are_there_where_labels_conflict(tmp_path, capsys):

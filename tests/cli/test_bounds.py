@@ -15,9 +15,11 @@ import byheart
 from byheart.api.compile import compile
 from byheart.cli import main
 from byheart.data.documents import Documents
+from byheart.data.generate import random
 from byheart.data.load import from_rows, load, write_jsonl
 from byheart.data.statistics import count
 from byheart.theory.facts import data_facts, distinct_tokens, longest_context
+from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
 from byheart.theory.papers import cited
 
 ROOT = Path(__file__).parents[2]
@@ -536,6 +538,17 @@ def test_nothing_heavy_is_imported():
 
 
 # --- rows beside networks
+
+
+@pytest.mark.parametrize(("positions", "contexts"), [(None, 863), (False, 863), (True, 896)])
+def test_the_bound_around_uniform_attention_is_about_numbers_too(positions, contexts):
+    """Where order does not count a network has no positions, and the bound applies as well."""
+    answer = bounds(random(1000), positions=positions)
+    row = next(x for x in answer["rows"] if x["item"] == "Theorem 4.2, uniform attention")
+    found = answer["dataset"]
+    assert row["applies"] and found["contexts"] == contexts
+    tokens = found["vocabulary"] * (4 if positions else 1)
+    assert row["value"] == uniform_attention(contexts, tokens)
 
 
 @pytest.mark.parametrize(
