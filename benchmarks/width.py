@@ -185,7 +185,7 @@ def draw(results: dict) -> Any:
     axes.plot(widths, constant, "--", color=GREY, label="width x depth of the narrowest one")
     axes.plot(widths, depths, "o-", color=BLUE, label="shallowest network (nonzero parameters)")
     for row, colour in zip(named, (GREEN, ORANGE), strict=True):
-        look = {"color": colour, "label": row["network"].strip("`")}
+        look = {"color": colour, "label": row["network"].replace("`", "")}
         axes.plot(row["width"], row["depth"], "s", **look)
     for row in results["rows"]:
         place, above = (row["width"], row["depth"]), 13 if row in named else 5
