@@ -19,7 +19,7 @@ SIZES, LABELS, KINDS = (100, 1000, 10_000), (2, 10), ("vectors", "sequences")
 SYSTEMS = {  # method and form: what it is after, and what the idea buys
     ("hash-fold-retrieve", None): (
         "ours",
-        "a hash, stored numbers and folds: 3.46 sqrt(N log2 C) parameters and more below 10^5",
+        "a hash, stored numbers and folds: 3.46 sqrt(N log2 C) parameters and about log2(N)^2 more",
     ),
     ("embedding", "small"): ("ours, ids", "the same behind an embedding matrix"),
     ("attention-neurons", None): (

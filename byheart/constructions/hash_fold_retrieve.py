@@ -1,5 +1,5 @@
-"""A transformer with one uniform attention layer that returns the label of every sequence, close to
-the fewest bits possible.
+"""A transformer with one uniform attention layer that returns the label of every sequence, for much
+data in close to the fewest bits possible.
 
 Paper        kajitsuka2025, Theorem 4.1 (B.1): the same statement, but for the width (D6), and the
              same layers, eq. (3), (39), (43); another construction.
@@ -11,7 +11,8 @@ Assumptions  A1  CONSISTENT
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
                  (checked, not only argued).
              G2  The counts of retrieval/tables.py: nonzero parameters with the leading term
-                 3.46 sqrt(I), and a total of little more than I bits, I = contexts x log2(labels).
+                 3.46 sqrt(I), I = contexts x log2(labels), and for much data a code word of little
+                 more than I bits (docs/sizes.md).
              G3  With reject_unknown = b, an input whose context was never seen gives "unknown",
                  except with probability about 2**-b.
              G4  With editable, the structure is a function of the inputs, the seed and the bits of
