@@ -1,8 +1,8 @@
 """Sequences as a network reads them: the distinct columns, and which make up each sequence."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,15 +131,29 @@ def padded_ids(batch: Batch, part: slice, spec: Input) -> Ints:
 
 
 def exact_integers(vectors: NDArray, more: Sequence[tuple[Dyadic, ...]]) -> tuple[NDArray, int]:
-    """Token vectors and more rows after them, as integers times 2^exponent, which is at most 0."""
-    if vectors.dtype.kind == "i" and all(x.exponent >= 0 for row in more for x in row):
-        last = [[x.mantissa << x.exponent for x in row] for row in more]
-        if max((abs(x) for row in last for x in row), default=0) < 1 << 62:
-            return np.concatenate([vectors, np.array(last, dtype=np.int64)]), 0
-    rows = [[Fraction(x) for x in row] for row in vectors.tolist()]
-    rows += [[x.fraction for x in row] for row in more]
-    digits = max((x.denominator.bit_length() - 1 for row in rows for x in row), default=0)
-    integers = [[int(x * (1 << digits)) for x in row] for row in rows]
-    longest = max((abs(x) for row in integers for x in row), default=0)
-    dtype = np.int64 if longest < 1 << 62 else object
-    return np.array(integers, dtype=dtype).reshape(len(rows), vectors.shape[1]), -digits
+    """Token vectors and more rows after them, as integers times 2^exponent, which is at most 0.
+
+    They are int64 where those of up to 62 bits suffice, else Python's integers.
+    """
+    whole, powers = _odd(vectors) if vectors.dtype.kind == "f" else (vectors, np.int64([0]))
+    rows = [x for row in more for x in row]
+    exponent = min([0, int(powers.min(initial=0)), *(x.exponent for x in rows)])
+    last = [x.mantissa << x.exponent - exponent for x in rows]
+    longest = max((abs(x).bit_length() for x in last), default=0)
+    if exponent or vectors.dtype.kind == "f":
+        ends = float(vectors.min(initial=0)), float(vectors.max(initial=0))
+        longest = max([longest, *(math.frexp(x)[1] - exponent for x in ends if x)])
+    if longest > 62:
+        whole, powers = whole.astype(object), powers.astype(object)
+    whole = whole << powers - exponent
+    rest = np.array(last, dtype=whole.dtype).reshape(len(more), vectors.shape[1])
+    return np.concatenate([whole, rest]), exponent
+
+
+def _odd(numbers: NDArray[np.float64]) -> tuple[Ints, Ints]:
+    """Odd integers, or 0, and the powers of two that give the numbers with them."""
+    fractions, powers = np.frexp(numbers)
+    whole = (fractions * 2.0**53).astype(np.int64)
+    zeros = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # at the end of the number
+    powers = np.where(whole == 0, 0, powers.astype(np.int64) + zeros - 53)
+    return whole >> zeros.clip(0), powers

@@ -1,13 +1,16 @@
 """Run a Network: exactly on Python integers (the reference), or with compiled limb kernels."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from . import reference
 from .batch import Batch, Ints
 from .limbs.stack import LimbsError
-from .network import Network
+from .network import Linear, Network
 
 if TYPE_CHECKING:
     from .limbs.engine import Evaluator
@@ -36,6 +39,7 @@ def evaluate(
     progress: Callable[[int], None] | None = None,
 ) -> Outputs:
     """The output for every sequence. engine: "exact", "limbs", or "auto" to choose by size."""
+    batch = _read(network, batch)
     if choose(engine, network, batch) == "limbs":
         try:
             return network.engines.compiled(batch, progress)
@@ -43,6 +47,16 @@ def evaluate(
             if engine == "limbs":
                 raise
     return reference.evaluate(network, batch)
+
+
+def _read(network: Network, batch: Batch) -> Batch:
+    """The batch with 0 for fractions that no weight reads: they need not become integers."""
+    first, vectors = network.layers[0], batch.vectors
+    if not isinstance(first, Linear) or vectors.dtype.kind != "f":
+        return batch
+    read = np.zeros(network.input.coordinates, np.bool_)
+    read[[column for _, column, _ in first.weight.entries]] = True
+    return replace(batch, vectors=np.where(read[: vectors.shape[1]], vectors, 0))
 
 
 class Engines:

@@ -140,10 +140,10 @@ def build(
         result = reading.search(problem, objective, _effort(problem, options), seed, watch)
         if result is None:
             return None
-        solution, grain = result.solution, problem.grain
+        solution = result.solution
         unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
         layers = list(readers.blocks(solution, problem.task.code))
-        network = assemble(spec, dataset.every, mixing, grain, hashed, unit, layers, "O")
+        network = assemble(spec, dataset.every, mixing, problem, hashed, unit, layers, "O")
         return Built(network, claim, words, result.tries)
 
     forms = [(_tables_cost(problem, options).of(objective), with_tables)]
@@ -202,5 +202,5 @@ def network_of(
     unknown = labels if options.reject_unknown else None
     layers = list(blocks(storage, inputs.task.code, unknown))
     output = "J0" if storage.layout.plan.narrow else "O"
-    mixing, grain, unit = options.attention, inputs.grain, storage.hash_unit
-    return assemble(spec, every, mixing, grain, hashed, unit, layers, output), unknown
+    mixing, unit = options.attention, storage.hash_unit
+    return assemble(spec, every, mixing, inputs, hashed, unit, layers, output), unknown

@@ -286,8 +286,8 @@ class Case:
         if found is None:
             return None
         layers = list(blocks(found.storage, self.problem.task.code))
-        grain, unit = self.problem.grain, found.storage.hash_unit
-        network = assemble(self.spec, False, "uniform", grain, found.hashed, unit, layers, "O")
+        problem, unit = self.problem, found.storage.hash_unit
+        network = assemble(self.spec, False, "uniform", problem, found.hashed, unit, layers, "O")
         if not limits.accepts(network):
             return None
         return Built(network, claim, words, found.tries, found.notes)

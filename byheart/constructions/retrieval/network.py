@@ -32,6 +32,7 @@ from ..families import Labelled
 
 if TYPE_CHECKING:
     from .hashing import Hash
+    from .problem import Inputs
 
 
 FOLDS: dict[str | tuple[str, str], str] = {  # of the context's number, by what they are used for
@@ -100,7 +101,7 @@ def assemble(
     spec: Input,
     every: bool,
     mixing: str,
-    grain: int,
+    inputs: "Inputs",
     hashed: "Hash",
     unit: Fraction,
     blocks: Sequence[Block],
@@ -110,8 +111,7 @@ def assemble(
 
     every   whether it answers every token
     mixing  where columns meet: "uniform", "hard", "sparse" or "sum"
-    grain   the hash was found for the input's coordinates times this power of two, which makes
-            them integers
+    inputs  what the hash was found for
     unit    the hash is multiplied by it
     output  the lane of the answer
     """
@@ -129,7 +129,8 @@ def assemble(
         position = vector({i: w * unit for i, w in enumerate(hashed.weights)}, width)
         first = Embedding(matrix(width, max(hashed.drawn) + 1, numbers), position, "embed")
     else:
-        weights = {(0, i): w * grain * unit for i, w in enumerate(hashed.weights)}
+        grain = inputs.grain * unit
+        weights = {(0, i): w * grain for i, w in zip(inputs.read, hashed.weights, strict=True)}
         bias = vector({0: (hashed.bias - offset) * unit}, width)
         first = Linear(matrix(width, spec.coordinates, weights), bias, "embed")
     return Network(

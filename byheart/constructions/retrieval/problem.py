@@ -12,6 +12,7 @@ from ...errors import AssumptionError
 from ...exact.batch import Batch, Columns, columns
 from ...exact.network import Input
 from ...gadgets.prefix_code import PrefixCode, prefix_code
+from .coordinates import separating
 from .hashing import Sums
 
 LONGEST_WORD = 60  # label word and fingerprint together
@@ -50,6 +51,7 @@ class Inputs:
     sums: Sums  # from columns to contexts
     draw: bool = False  # whether tokens are ids whose numbers are drawn
     grain: int = 1  # a power of two: columns are the input's coordinates times this
+    read: tuple[int, ...] = (0,)  # the input's coordinates of which the columns are made
 
     @property
     def mixed(self) -> bool:
@@ -123,7 +125,22 @@ def inputs(
     mixing: str,
     embedding: bool,
 ) -> Inputs:
-    """The contexts as sums of distinct columns; the labels of the dataset are not read."""
+    """The contexts as sums of distinct columns; the labels of the dataset are not read.
+
+    Of vectors, only as many coordinates are read as keep all tokens apart. With a fingerprint, all
+    are: it must notice that a vector differs from a known one in any of them.
+    """
+    first, read = spec.coordinates, tuple(range(spec.dimension))
+    if len(read) > 1 and not marks:
+        rows = dataset.vectors
+        if spec.padding is not None and int(dataset.lengths.min()) < spec.length:
+            rows = np.vstack([rows, np.array([x.fraction for x in spec.padding], rows.dtype)])
+        read = separating(rows)
+        dataset = replace(dataset, tokens=dataset.vectors[:, read])
+        padding = spec.padding and tuple(spec.padding[i] for i in read)
+        spec = replace(spec, dimension=len(read), padding=padding)
+    if spec.positions:
+        read = (*read, first - 1)
     seen, sums = sums_of(dataset, contexts, spec)
     if marks and sums.own is None:
         sums = replace(sums, level=False)  # an unknown set may have any cardinality
@@ -136,9 +153,9 @@ def inputs(
         first, embed = int(ids.max()) + 1, len(ids) + vectors.shape[1] - 1
     else:
         bias = not sums.level or any(int(x) < 0 for x in vectors.min(axis=0))
-        first, embed = vectors.shape[1], vectors.shape[1] + bias
+        embed = vectors.shape[1] + bias
     task = Task(len(contexts), equations, code, first, embed, marks, sums.total, mixing)
-    return Inputs(task, vectors, sums, embedding, 1 << -seen.exponent)
+    return Inputs(task, vectors, sums, embedding, 1 << -seen.exponent, read)
 
 
 def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns, Sums]:
