@@ -135,7 +135,7 @@ def exact_integers(vectors: NDArray, more: Sequence[tuple[Dyadic, ...]]) -> tupl
 
     They are int64 where those of up to 62 bits suffice, else Python's integers.
     """
-    whole, powers = _odd(vectors) if vectors.dtype.kind == "f" else (vectors, np.int64([0]))
+    whole, powers = _odd(vectors) if vectors.dtype.kind == "f" else (vectors, np.zeros(1, np.int64))
     rows = [x for row in more for x in row]
     exponent = min([0, int(powers.min(initial=0)), *(x.exponent for x in rows)])
     last = [x.mantissa << x.exponent - exponent for x in rows]
