@@ -48,8 +48,7 @@ def asked(model: ModelData, question: Question) -> Placed:
 
 def fitting(model: ModelData, tokens: Sequence) -> list:
     """The last tokens for a model compiled with a window; others read all of them or refuse."""
-    cut = "window" in stored(model)
-    return list(tokens)[-model.length :] if cut else list(tokens)
+    return list(tokens[-model.length :] if "window" in stored(model) else tokens)
 
 
 def placed(model: ModelData, question: Sequence) -> Placed:
