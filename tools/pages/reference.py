@@ -18,11 +18,11 @@ GROUPS = {  # of byheart's own docstring
     ),
     "models": (
         "Models",
-        "compile methods Model verify Verification recall locate explain open export Export "
+        "compile methods Model verify Verification recall recite locate explain open export Export "
         "context_ids contextual_mapping",
     ),
     "changes": ("Changes", "edit forget Change diff Difference"),
-    "sizes": ("Sizes", "bounds Bounds compare tradeoff"),
+    "sizes": ("Sizes", "size bounds Bounds compare tradeoff"),
     "theorems": ("Theorems", "check statements"),
     "checkpoints": ("Checkpoints", "audit Audit"),
     "training": ("Training", "measure Measurement reproduce"),
