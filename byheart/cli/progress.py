@@ -69,7 +69,7 @@ class Share(ProgressColumn):
 def remaining(seconds: float) -> str:
     """About how long it will take.
 
-    >>> remaining(8), remaining(200), remaining(9000)
+    >>> remaining(8), remaining(180), remaining(9000)
     ('8 s left', '3 min left', '2.5 h left')
     """
     for size, name in ((3600, "h"), (60, "min")):

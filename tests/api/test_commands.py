@@ -106,7 +106,14 @@ def points(home):
 
 def test_compile_answers_with_the_agreed_keys(capitals):
     answer = capitals[2]
-    assert set(answer) == KEYS | {"editable", "verify", "reading", "reading_notes", "skipped"}
+    assert set(answer) == KEYS | {
+        "editable",
+        "verify",
+        "reading",
+        "reading_notes",
+        "skipped",
+        "disk",
+    }
     assert (answer["reading"], answer["reading_notes"], answer["skipped"]) == ({}, [], 0)
     assert answer["dataset"] == {
         "sequences": 5, "contexts": 5, "labels": 5, "length": 3, "vocabulary": 7,
@@ -149,7 +156,7 @@ def test_force_replaces_a_model_and_nothing_else(capitals, home):
         ({"minimise": "time"}, "minimise"),
         ({"reject_unknown": 99}, "reject_unknown must be"),
         ({"on_conflict": "guess"}, "on_conflict"),
-        ({"loading": {"window": 3}}, "does not apply"),
+        ({"loading": {"window": 3}}, "is for documents"),
     ],
 )
 def test_compile_refuses_bad_options_and_writes_nothing(capitals, tmp_path, options, match):
@@ -387,7 +394,7 @@ def test_the_checker_gets_a_file_whose_extension_is_in_capitals(capitals, tmp_pa
     [
         ('{"input": ["a"], "input": ["b"]}', "'input' stands twice"),
         ('\ufeff{"input": ["a"]}', "a byte order mark"),
-        ('{"input": [NaN]}', "NaN is not a number"),
+        ('{"input": [NaN]}', "reads strings, not NaN"),
     ],
 )
 def test_questions_are_read_as_strictly_as_data(capitals, tmp_path, line, match):

@@ -1,12 +1,15 @@
 """Every format, plain and compressed, from a file and from standard input."""
 
 import bz2
+import csv
 import gzip
 import io
 import json
 import lzma
 import re
+import sqlite3
 import sys
+from contextlib import closing
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,6 +54,25 @@ def arrow(kind):
     return file.getvalue()
 
 
+def workbook():
+    """The prompts and completions as the only sheet of an Excel file."""
+    openpyxl, file = pytest.importorskip("openpyxl"), io.BytesIO()
+    book = openpyxl.Workbook()
+    for row in csv.reader(FLAT.splitlines()):
+        book.active.append(row)
+    book.save(file)
+    return file.getvalue()
+
+
+def database():
+    """The same as the only table of an SQLite database."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE facts (prompt TEXT, completion TEXT)")
+        connection.executemany("INSERT INTO facts VALUES (:prompt, :completion)", RECORDS)
+        connection.commit()
+        return connection.serialize()
+
+
 CONTENT = {  # of every extension: the bytes, the options, and what is read
     ".jsonl": (lambda: "\n".join(map(json.dumps, RECORDS)).encode(), CHOSEN, ANSWERS),
     ".json": (lambda: json.dumps(RECORDS).encode(), CHOSEN, ANSWERS),
@@ -58,6 +80,8 @@ CONTENT = {  # of every extension: the bytes, the options, and what is read
     ".tsv": (lambda: FLAT.replace(",", "\t").encode(), CHOSEN, ANSWERS),
     ".parquet": (lambda: arrow("parquet"), CHOSEN, ANSWERS),
     ".arrow": (lambda: arrow("arrow"), CHOSEN, ANSWERS),
+    ".xlsx": (workbook, CHOSEN, ANSWERS),
+    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), (database, CHOSEN, ANSWERS)),
     ".txt": (lambda: b"a b c\n", {}, [(["a"], " b"), (["a", " b"], " c")]),
     ".bin": (
         lambda: np.array([5, 6, 7], "<u2").tobytes(), {}, [([5], 6), ([5, 6], 7)],
@@ -227,7 +251,7 @@ def test_keys_and_inner_columns(tmp_path):
         ("7", {}, "is int, which holds no rows"),
         ('{"a": 1', {}, "line 1: not valid JSON"),
         ('{"a": 1}\n{"a": 2}\n', {}, "if every line is a record, say so with format='jsonl'"),
-        ('[{"input": NaN, "label": 1}]', {}, "NaN is not a number"),
+        ('[{"input": NaN, "label": 1}]', {}, "NaN"),
         ("[" * 100_000, {}, "nested too deeply"),
         ("[" + '{"a": ' * 800 + "1" + "}" * 800 + "]", {}, "row 1: the record is nested too deep"),
         ('[{"input": %s, "label": 1}]' % ("1" * 5000), {}, "too many digits"),
