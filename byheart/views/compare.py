@@ -32,15 +32,19 @@ ROOM = 0.033  # of the height, for a name beside its line
 
 
 def view(result: Comparison, all: bool = False) -> Group:
-    """Labels and distributions apart; distributions only of data that has any, or with `all`."""
+    """Labels and distributions apart.
+
+    Distributions only of data that has any, of the models that were named, or with `all`.
+    """
     parts: list[RenderableType] = []
     for step in result.steps:
         title = f"{result.name}: {counts(step.dataset)}"
         parts += [Text(title, style="bold"), Text(), table(about_labels(step.rows)), Text()]
-        if others := [row for row in step.rows if row.stores != LABELS and row.applies]:
+        others = [row for row in step.rows if row.stores != LABELS and row.applies]
+        if named := [x for x in others if all or result.conflicts or x.kind in FOLDERS]:
             words = "Distributions: a context may have several labels"
-            if all or result.conflicts:
-                parts += [Text(words, style="bold"), Text(), table(others), Text()]
+            parts += [Text(words, style="bold"), Text(), table(named), Text()]
+            others = [x for x in others if x not in named]
     if not (all or result.conflicts) and others:
         words = (
             f"Each context has one label; {plural(len(others), 'row')} about distributions: --all"

@@ -273,6 +273,10 @@ def test_bad_input_is_one_sentence_and_code_two(run, tmp_path, text, options, sa
     path.write_text(text)
     extra = ("--json",) * json_too
     result = run("compile", path, "-o", tmp_path / "m", "--method", "one-layer", *options, *extra)
+    if json_too:
+        error = json.loads(result[1])["error"]
+        assert error["exit"] == 2 and result[2] == f"byheart: {error['message']}\n"
+        result = (result[0], "", result[2])
     assert refused(result) and says in result[2], result
     assert [x.name for x in tmp_path.iterdir()] == ["d.txt"]
 

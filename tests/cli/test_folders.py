@@ -27,10 +27,16 @@ def run(capsys, monkeypatch):
         output, errors = capsys.readouterr()
         assert code in (0, 1, 2) and "Traceback" not in output + errors
         assert "Warning" not in errors and "NoneType" not in output
-        if output:
-            assert errors == ""
-        else:  # refused, or a folder that contradicts itself
-            assert code > 0 and errors.startswith("byheart: ") and errors.count("\n") == 1
+        if not errors:
+            assert output
+            return code
+        # Refused, or a folder that contradicts itself.
+        assert code > 0 and errors.startswith("byheart: ") and errors.count("\n") == 1
+        if "--json" in arguments:
+            error = json.loads(output)["error"]
+            assert error["exit"] == code and errors == f"byheart: {error['message']}\n"
+        else:
+            assert output == ""
         return code
 
     return command

@@ -238,7 +238,7 @@ def test_the_first_rows_are_shown_as_they_are_understood(run):
         ("d.csv", "a,b\n1,2\n", ("--delimiter", ""), "--delimiter must be characters such"),
         ("d.csv", "France,Paris\n", (), "are France, Paris (--header none if these are a row)."),
         ("d.csv", "a,b\n1,2\n", ("--empty", "drop"), "--empty must be one of refuse, skip, keep"),
-        ("d.csv", "a,b\n1,2\n", ("--window", "2"), "--window does not apply here"),
+        ("d.csv", "a,b\n1,2\n", ("--window", "2"), "--window is for documents"),
         ("d.xls", "x\0", (), "or --format must say what it holds."),
         ("d.py", "x = 1", ("--encoding", "base64"), "must be an encoding, such as cp1252"),
     ],

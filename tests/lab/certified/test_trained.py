@@ -103,8 +103,10 @@ def test_a_trained_model_stands_among_the_others(trained, capsys):
     assert own["applies"] and own["evidence"] == PROVED
     assert own["name"] == f"m: {row['trial']['architecture']}, trained"
     assert own["parameters"] == row["parameters"] and own["depth"] >= 1 and own["bits"] > 0
-    sizes = [x["parameters"] for x in found["rows"] if x["applies"] and x["parameters"]]
-    assert sizes == sorted(sizes)
+    for stores in ("labels", "distributions"):
+        rows = [x for x in found["rows"] if x["applies"] and x["stores"] == stores]
+        sizes = [x["parameters"] for x in rows if x["parameters"]]
+        assert sizes == sorted(sizes)
     assert main([*map(str, given)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert f"m: {row['trial']['architecture']}, trained" in shown  # no paper of that name
