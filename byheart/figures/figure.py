@@ -123,8 +123,7 @@ class Figure:
             f"({self.words.criterion}) in their steps, which does not mean that they "
             f"cannot{_not_drawn(earlier)}.",
             self.words.published,
-            self.words.differs,
-            self.words.remark,
+            "; ".join(filter(None, (self.words.differs.strip(" ."), self.words.remark))) + ".",
             f"Not trained here: {', '.join(missing)}." if missing else "",
         )
 

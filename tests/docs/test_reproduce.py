@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -115,7 +116,10 @@ def test_the_findings_are_of_the_rows(program):
 @pytest.mark.parametrize("figure", FIGURES, ids=NAMES)
 def test_captions_are_short_and_tables_have_rows(figure, program):
     rows = program.rows_of(figure)
-    assert len(figure.caption(rows).split()) <= 170 and figure.table(rows).rows
+    caption = figure.caption(rows)
+    assert len(caption.split()) <= 170 and figure.table(rows).rows
+    sentences = re.split(r"(?<![ (][A-Za-z])\.\s+(?=[A-Z])", caption)
+    assert len(sentences) == 3 and caption.endswith(".") and ".." not in caption, sentences
 
 
 def test_trials_in_two_parts_are_counted_once(program):
