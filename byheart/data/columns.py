@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ByheartError, Message
 from . import templates
-from .readers.text import UNITS, Tokenize, clauses, tokenize
+from .readers.text import UNITS, Tokenize, clauses, margins, tokenize
 from .readers.tokenizers import spoken, tokenizer_of
 from .records import pack, plain
 
@@ -196,7 +196,7 @@ def fields(
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
     if unit != "char" and tokenizer is None:
-        notes += clauses(texts())
+        notes += [*clauses(texts()), *margins("cells", texts())]
     labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
     records = zip(rows(), labels, counts, strict=True)

@@ -168,12 +168,12 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
             "(`include=...`)"
         )
     elif unclaimed(data, dataset, given):
-        chosen = " and ".join(map(repr, columns_of(used)))
         noun = "arrays" if kind_of_data(data, used.get("format")) == ".npz" else "columns"  # type: ignore[arg-type]
-        sentences.append(
-            f"the model has the {noun} {chosen}, and the data has others: {others} "
-            "(`input=...`, `label=...`)"
-        )
+        chosen = f"the {noun} {' and '.join(map(repr, columns_of(used)))}"
+        options = "`input=...`, `label=...`"
+        if "shape" in used:
+            chosen, options = f"what rows of the shape {used['shape']!r} hold", "`shape=...`"
+        sentences.append(f"the model has {chosen}, and the data has others: {others} ({options})")
     return list(map(Message, sentences))
 
 

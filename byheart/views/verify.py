@@ -67,12 +67,13 @@ def _partly(result: Verified, reading: Mapping[str, Any]) -> Text:
     """One line: for which columns every label is correct, and which columns nobody claims."""
     asked = reading.get("template") or reading.get("input") or ()
     answer = reading.get("answer") or reading.get("label")
+    which = f"{', '.join(asked)} -> {answer}" if asked else f"the shape {reading.get('shape')}"
     more = len(result.unclaimed) - LISTED
     others = [*result.unclaimed[:LISTED], *([f"{more:,} more"] if more > 0 else [])]
     listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     noun = "distributions" if result.summary.model.claim.probabilities else "labels"
     return Text(UNSETTLED).append(
-        f"  all {number(result.correct)} {noun} correct for {', '.join(asked)} -> {answer}; "
+        f"  all {number(result.correct)} {noun} correct for {which}; "
         f"{listed} {'is' if len(others) == 1 and more <= 0 else 'are'} not claimed"
     )
 

@@ -270,7 +270,7 @@ def test_no_byte_of_an_archive_is_passed_over(checker, tmp_path, where, method):
     with zipfile.ZipFile(path) as archive:  # and yet Python reads it as if nothing were there
         assert len(archive.read("inputs.npy")) == len(npy(IDS))
     assert same(checker, path) is None
-    with pytest.raises(ByheartError, match="[0-9] bytes belong to none of its arrays"):
+    with pytest.raises(ByheartError, match="[0-9] bytes belong to none of its members"):
         load(path)
 
 

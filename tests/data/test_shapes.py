@@ -49,7 +49,7 @@ def test_each_answer_of_the_assistant_after_what_precedes_it(tmp_path):
     then, call = f"{before} Hi.\nuser: Fly\nassistant:", '{"tool_calls": [{"name": "up"}]}'
     assert pairs(data) == [(before, "Hi."), (then, call)]
     assert data.notes[0] == "each answer of the assistant after what precedes it (messages)"
-    assert data.unused == ("tools",) and data.loading["shape"] == "chat"
+    assert data.unused == ("tools", "messages.content.image") and data.loading["shape"] == "chat"
     model = byheart.compile(data)
     assert not byheart.verify(model, path).holds  # tools are not claimed
     assert byheart.verify(model, path, shape="chat").holds
@@ -139,3 +139,69 @@ def test_a_folder_does_not_choose_the_shape(tmp_path):
     assert model.recall("Add.") == "3"
     found = byheart.verify(model, path, shape="rows", input="instruction", label="output")
     assert found.reading["input"] == ["instruction"]
+
+
+HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
+TASK = {"instruction": "Add.", "input": "1 2", "output": "3"}
+
+
+@pytest.mark.parametrize(
+    "row, unread",
+    [
+        ([HELLO[0], {**HELLO[1], "tool_calls": ["lie"]}], ["messages.tool_calls"]),
+        ([HELLO[0], {**HELLO[1], "from": "gpt", "value": "lie"}],
+         ["messages.from", "messages.value"]),
+        ([HELLO[0], {**HELLO[1], "content": [{"text": "Hi."}, {"image": "lie"}]}],
+         ["messages.content.part"]),
+        ([*HELLO, {"role": "user", "content": "lie"}], ["messages after the last answer"]),
+        ({**TASK, "input": "", "output": "lie", "instances": [{"input": "1 2", "output": "3"}]},
+         ["output"]),
+        ({**TASK, "instances": [{"input": "1 2", "output": "3", "also": "lie"}]},
+         ["input", "output", "instances.also"]),
+    ],
+    ids=["calls", "two names", "parts", "no answer", "own output", "keys"],
+)  # fmt: skip
+def test_what_a_shape_does_not_read_is_named(tmp_path, row, unread):
+    """And nothing is proved before it is accepted."""
+    plain, row = ({"messages": HELLO}, {"messages": row}) if isinstance(row, list) else (TASK, row)
+    model = byheart.compile(byheart.load(lines(tmp_path / "plain.jsonl", [plain])))
+    assert byheart.verify(model, tmp_path / "plain.jsonl").holds
+    data = byheart.load(path := lines(tmp_path / "more.jsonl", [row]))
+    assert pairs(data) == pairs(byheart.load([plain])) and list(data.unused) == unread
+    found = byheart.verify(model, path)
+    assert found.evidence is None and not found.holds and repr(unread[0]) in found.failures[0]
+    assert byheart.verify(model, path, shape=data.loading["shape"]).holds
+
+
+@pytest.mark.parametrize(
+    "turns", [[HELLO[0]], [HELLO[0], {"role": "Claude", "content": "lie"}], [HELLO[1]]]
+)
+def test_a_chat_without_an_answer_is_a_row_with_an_empty_cell(turns):
+    rows = [{"messages": HELLO}, {"messages": turns}]
+    with pytest.raises(ByheartError, match='"label" in row 2'):
+        byheart.load(rows)
+    data = byheart.load(rows, empty="skip")
+    assert len(data) == 1 and data.left_out == {"empty": 1}
+    model = byheart.compile(data)
+    assert not byheart.verify(model, rows).holds
+    assert byheart.verify(model, rows, empty="skip").holds
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"choices": {"a": "x", "b": "y"}}, {"choices": "xy"}, {"choices": ["x"] * 27},
+     {"answer": True}, {"choices": [["x"], "y"]}, {"question": ["q"]}],
+)  # fmt: skip
+def test_choices_are_a_list_of_texts_with_letters(wrong):
+    row = {"question": "q", "choices": ["x", "y"], "answer": 1}
+    with pytest.raises(ByheartError, match="row 1: not of the shape"):
+        byheart.load([row | wrong], shape="choices")
+
+
+def test_white_space_that_is_not_read_is_named(tmp_path):
+    path = lines(tmp_path / "d.jsonl", [{"text": " the cat sat"}])
+    assert [*byheart.load(path).notes][1:] == ["white space around documents is not read"]
+    assert len(byheart.load(path, unit="char").notes) == 1
+    rows = [("the cat ", "sat"), ("a dog", "ran")]
+    assert [*byheart.load(rows).notes] == ["white space around cells is not read"]
+    assert not byheart.load(rows, unit="char").notes

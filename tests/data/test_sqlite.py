@@ -68,14 +68,27 @@ def test_what_is_no_stored_table_is_not_read(database, statement, kind):
         byheart.load(database(statement), table="v", **ASKED)
 
 
-def test_generated_columns_are_not_computed(database):
+def test_generated_columns_are_not_computed(database, monkeypatch):
     path = database(
         "CREATE TABLE g (word TEXT, tag TEXT, more AS (hex(zeroblob(100000000))))",
         "INSERT INTO g (word, tag) VALUES ('sun', 'NOUN')",
     )
-    assert byheart.load(path, table="g", **ASKED).unused == ()
-    with pytest.raises(ByheartError, match='"more" is not a column'):
+    assert byheart.load(path, table="g", **ASKED).unused == (
+        "more",
+    )  # it is there, and not claimed
+    with pytest.raises(ByheartError, match="'more' is generated, and only stored columns are read"):
         byheart.load(path, table="g", input="more", label="tag")
+    calls = []
+    hooked = sqlite3.connect
+
+    class Connection(sqlite3.Connection):
+        def execute(self, statement, *arguments):
+            calls.append(statement)
+            return super().execute(statement, *arguments)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda x: hooked(x, factory=Connection))
+    byheart.load(path, table="g", **ASKED)
+    assert calls and not any("quick_check" in x for x in calls)  # which would compute them
 
 
 def test_an_index_that_disagrees_is_not_asked(database):
@@ -102,6 +115,65 @@ def test_changes_that_are_in_a_log_are_not_overlooked(database, tmp_path):
         byheart.load(path, **ASKED)
     connection.close()  # which writes them into the file
     assert len(byheart.load(path, **ASKED)) == 3
+
+
+def test_an_interrupted_change_is_not_read(database, tmp_path):
+    """Pages that a journal would take back are no rows of the database."""
+    path = database(
+        "CREATE TABLE more (x TEXT)", *(30 * ["INSERT INTO more VALUES (hex(zeroblob(999)))"])
+    )
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("UPDATE \"the words\" SET tag = 'LIES'")
+    connection.execute("UPDATE more SET x = replace(x, '0', '1')")
+    torn = tmp_path / "torn.sqlite"
+    torn.write_bytes(path.read_bytes())  # as if the machine stopped here
+    journal = (tmp_path / "a.sqlite-journal").read_bytes()
+    connection.rollback()
+    connection.close()
+    (tmp_path / "torn.sqlite-journal").write_bytes(journal)
+    with pytest.raises(
+        ByheartError, match="torn.sqlite-journal beside it holds what an interrupted"
+    ):
+        byheart.load(torn, table="the words", **ASKED)
+    (tmp_path / "torn.sqlite-journal").write_bytes(bytes(len(journal)))  # one that is done with
+    assert byheart.load(torn, table="the words", **ASKED).label(0) == "LIES"
+    (tmp_path / "torn.sqlite-journal").write_bytes(journal)
+    with sqlite3.connect(torn) as plain:
+        tags = plain.execute('SELECT tag FROM "the words"').fetchall()
+    assert tags == [("NOUN",), ("VERB",)]
+
+
+def test_the_pages_are_the_whole_file(database, tmp_path):
+    """What follows a database would not be read, and neither would rows of a page that got lost."""
+    content = database().read_bytes()
+    for number, wrong in enumerate((content + content, content[:-1], content + b"\0")):
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(wrong)
+        with pytest.raises(ByheartError, match="its pages have [0-9,]+ bytes"):
+            byheart.load(path, **ASKED)
+    path = tmp_path / "rows.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA page_size = 512")
+        connection.execute("CREATE TABLE t (word TEXT, tag TEXT)")
+        rows = [(f"word {i}", f"tag {i}") for i in range(100)]
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        connection.execute("CREATE TABLE u (word TEXT, tag TEXT CHECK (length(tag) > 1))")
+    connection.close()
+    content = bytearray(path.read_bytes())
+    assert len(byheart.load(path, table="t", **ASKED)) == 100
+    with sqlite3.connect(path) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 't'").fetchone()
+    connection.close()
+    begin = 512 * (root[0] - 1)
+    assert content[begin] == 5  # an interior page, whose cells name the pages of rows
+    content[begin + 4] -= 1  # of the number of cells
+    path.write_bytes(content)
+    with sqlite3.connect(path) as connection:
+        assert len(connection.execute("SELECT * FROM t NOT INDEXED").fetchall()) < 100
+    connection.close()
+    with pytest.raises(ByheartError, match="on page 2"):
+        byheart.load(path, table="t", **ASKED)
 
 
 def test_hostile_sizes_and_bytes(database, monkeypatch):

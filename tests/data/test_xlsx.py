@@ -109,3 +109,60 @@ def test_formulas_and_links_to_elsewhere_are_not_followed(book):
     linked = ["=[other.xlsx]Sheet1!A1", "=WEBSERVICE('http://localhost')"]
     path = book(words=[*ROWS, linked])  # nothing is stored with these
     assert len(byheart.load(path, input="word", label="tag")) == 2
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+PLAIN = [["word", "tag"], ["sun", "NOUN"], ["run", "VERB"]]
+
+
+def cell(place, text):
+    return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("</sheetData>", f'<row r="2">{cell("A2", "sun")}{cell("B2", "LIES")}</row></sheetData>'),
+        ("</sheetData>", f'</sheetData><sheetData><row r="3">{cell("A3", "x")}</row></sheetData>'),
+        ('<row r="2">', f'<row r="2">{cell("C2", "LIES")}'),  # before A2
+        ('<c r="B2"', f'{cell("B2", "LIES")}<c r="B2"'),
+        ('<c r="B2"', '<c r="B9"'),
+    ],
+    ids=["row twice", "data twice", "cell before", "cell twice", "cell of another row"],
+)
+def test_rows_and_cells_that_the_package_passes_over_are_refused(book, old, new):
+    """It takes them in order, each once, and says nothing of the others."""
+    path = book(words=PLAIN)
+    assert len(byheart.load(path, input="word", label="tag")) == 2
+
+    def change(parts):
+        content = parts[SHEET].decode()
+        assert old in content
+        return {**parts, SHEET: content.replace(old, new, 1).encode()}
+
+    with pytest.raises(
+        ByheartError, match="row [23]: a row or a cell is out of order or stands tw"
+    ):
+        byheart.load(repacked(path, change), input="word", label="tag")
+
+
+def test_cells_beyond_the_header_are_refused(book):
+    path = book(words=[*PLAIN, ["go", "VERB", "LIES"]])
+    with pytest.raises(ByheartError, match="row 4: a cell stands beyond the last column"):
+        byheart.load(path, input="word", label="tag")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_parts_that_stand_twice_and_bytes_of_no_part_are_refused(book):
+    path = book(words=PLAIN)
+    content = path.read_bytes()
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(SHEET, b"<worksheet/>")
+    with pytest.raises(ByheartError, match=f'two members "{SHEET}"; save it again'):
+        byheart.load(path, input="word", label="tag")
+    for wrong in (content + content, b"junk" + content, content + b"junk"):
+        path.write_bytes(wrong)
+        with pytest.raises(
+            ByheartError, match="belong to none of its members; save it again|no .x"
+        ):
+            byheart.load(path, input="word", label="tag")

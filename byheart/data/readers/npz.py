@@ -35,6 +35,7 @@ MAPPED = 1 << 24  # bytes from which on an array is mapped
 CHUNK = 1 << 22
 HEADER = 1 << 14  # bytes that hold the header of an array, of which NumPy reads 10,000 at most
 PER_TOKEN, PER_ROW = 8, 24  # bytes of memory that making a dataset takes at least
+WRITE = "write it with numpy.savez"
 INPUTS, LABELS = "inputs", "labels"  # the arrays that are read unless others are named
 
 
@@ -52,7 +53,7 @@ def read(
         )
     try:
         with zipfile.ZipFile(raw.file) as archive:
-            _refuse_unseen(archive, raw)
+            refuse_unseen(archive, raw, WRITE)
             stored = [_stored(archive, name, raw) for name in chosen]
             size = sum(x.member.file_size for x in stored)
             refuse_bomb(path, size, sum(x.member.compress_size for x in stored))
@@ -127,14 +128,14 @@ class Stored(NamedTuple):
     dtype: np.dtype
 
 
-def _refuse_unseen(archive: zipfile.ZipFile, raw: Raw) -> None:
+def refuse_unseen(archive: zipfile.ZipFile, raw: Raw, remedy: str) -> None:
     """ByheartError if a name stands twice, or bytes of the file belong to no member.
 
     Members stand one after another, then their directory, then the end of the archive.
     """
     twice = [name for name, often in Counter(archive.namelist()).items() if often > 1]
     if twice:
-        raise _two(twice[0].removesuffix(".npy"), raw)
+        raise _two(twice[0].removesuffix(".npy"), raw, remedy)
     file, reached, unseen = raw.file, 0, 0
     for member in sorted(archive.infolist(), key=lambda member: member.header_offset):
         unseen += abs(member.header_offset - reached)
@@ -155,14 +156,12 @@ def _refuse_unseen(archive: zipfile.ZipFile, raw: Raw) -> None:
     place += 76 if end.startswith(b"PK\6\6", place) else 0  # of a very large archive
     unseen += abs(archive.start_dir - reached) + abs(len(end) - place - 22)
     if unseen:
-        raise ByheartError(
-            f"{raw.name}: {unseen:,} bytes belong to none of its arrays; write it with numpy.savez."
-        )
+        raise ByheartError(f"{raw.name}: {unseen:,} bytes belong to none of its members; {remedy}.")
 
 
-def _two(name: str, raw: Raw) -> ByheartError:
+def _two(name: str, raw: Raw, remedy: str) -> ByheartError:
     """The refusal of a name that means two things to two readers."""
-    return ByheartError(f'{raw.name} has two members "{name}"; write it with numpy.savez.')
+    return ByheartError(f'{raw.name} has two members "{name}"; {remedy}.')
 
 
 def _begin(member: zipfile.ZipInfo, file: BinaryIO) -> int:
@@ -181,7 +180,7 @@ def _stored(archive: zipfile.ZipFile, name: str, raw: Raw) -> Stored:
             "which of them to read."
         )
     if name in names:
-        raise _two(name, raw)
+        raise _two(name, raw, WRITE)
     member = archive.getinfo(f"{name}.npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f'"{name}" is compressed in a way that NumPy does not use')

@@ -15,6 +15,7 @@ from ..columns import Table, fields, written
 from ..dataset import Dataset
 from ..documents import Documents
 from .corpus import documents_of
+from .text import OF_WORDS, margins
 
 ROWS, TEXTS = "rows", "texts"
 TURNS = (("role", "content"), ("from", "value"))  # how a turn says who speaks, and what
@@ -45,9 +46,11 @@ def read_rows(
     if not columns:
         raise ByheartError(f"{table.name} has no {found}: {table.named()}.")
     asked = {**how, "input": [ASKED], "label": ANSWERED, "numeric": "words"}
-    made = Dataset(**fields(_made(table, columns, make, how["count"]), **asked))
+    unread: dict[str, None] = {}
+    made = Dataset(**fields(_made(table, columns, make, how["count"], unread), **asked))
     loading = {x: y for x, y in made.loading.items() if x not in ("input", "label", "between")}
     unused = [x for x in table.columns if x.partition(".")[0] not in (*columns, how["count"])]
+    unused += unread
     notes = (Message(f"{note} ({', '.join(columns)})"), *made.notes)
     loading["shape"] = found
     return replace(made, loading=loading, unused=tuple(unused), notes=notes)
@@ -73,8 +76,17 @@ def recognised(table: Table) -> str:
     return ROWS
 
 
-def _made(table: Table, columns: Sequence[str], make: Callable, count: str | None) -> Table:
-    """The table of what is asked and answered in the rows of another one."""
+def _made(
+    table: Table,
+    columns: Sequence[str],
+    make: Callable,
+    count: str | None,
+    unread: dict[str, None],
+) -> Table:
+    """The table of what is asked and answered in the rows of another one.
+
+    unread  where it is noted what of the columns is neither
+    """
 
     def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
         places, cells = table.select([*columns, *([] if count is None else [count])])
@@ -82,7 +94,7 @@ def _made(table: Table, columns: Sequence[str], make: Callable, count: str | Non
         made: list[list] = [[] for _ in chosen]
         for place, row in zip(places, zip(*cells, strict=True), strict=True):
             try:
-                pairs = list(make(dict(zip(columns, row, strict=False))))
+                pairs = list(make(dict(zip(columns, row, strict=False)), unread))
             except (TypeError, ValueError, LookupError, AttributeError):
                 raise ByheartError(
                     f"{table.name}, {table.unit} {place}: not of the shape of the others; give "
@@ -102,40 +114,63 @@ def _turn(turn: Mapping) -> tuple[str, str] | None:
     return next((keys for keys in TURNS if {*keys} <= {*turn}), None)
 
 
-def _chat(row: Mapping[str, Any]) -> Iterator[Pair]:
-    """Each turn of the assistant after all that precedes it."""
-    for turns in filter(None, row.values()):
-        said = ""
-        for turn in turns:
+def _text(cell: Any) -> str:
+    """A cell as text; TypeError if it holds more than one."""
+    if isinstance(cell, list | Mapping):
+        raise TypeError
+    return written(cell)
+
+
+def _chat(row: Mapping[str, Any], unread: dict[str, None]) -> Iterator[Pair]:
+    """Each turn of the assistant after all that precedes it; an empty pair if there is none."""
+    for column, turns in row.items():
+        said = last = ""
+        for turn in turns or ():
             who, what = _turn(turn) or TURNS[0]
             speaker = str(turn[who])
-            text = _spoken(turn, what)
+            text = _spoken(turn, who, what, column, unread)
             if speaker.lower() in ANSWERS and said:
                 yield f"{said}{speaker}:", text
+                last = f"{said}{speaker}: {text}\n"
             said += f"{speaker}: {text}\n"
+        if turns and not last:
+            yield None, None
+        elif said != last:
+            unread[f"{column} after the last answer"] = None
 
 
-def _spoken(turn: Mapping, what: str) -> str:
+def _spoken(turn: Mapping, who: str, what: str, column: str, unread: dict[str, None]) -> str:
     """What a turn says: its text, that of its parts, or the call that it makes instead."""
-    content = turn.get(what)
+    content, others = turn.get(what), {x: y for x, y in turn.items() if x not in (who, what) and y}
     if isinstance(content, list):
+        strange = [x for x in content if not {*x} <= {"type", "text"} or "text" not in x]
+        unread.update((f"{column}.{what}.{x.get('type', 'part')}", None) for x in strange)
         content = "".join(str(part["text"]) for part in content if "text" in part)
     if content:
+        unread.update((f"{column}.{x}", None) for x in others)
         return str(content)
-    calls = {x: y for x, y in turn.items() if x not in (*TURNS[0], *TURNS[1]) and y}
-    return json.dumps(calls, ensure_ascii=False) if calls else ""
+    return json.dumps(others, ensure_ascii=False) if others else ""
 
 
-def _tasks(row: Mapping[str, Any]) -> Iterator[Pair]:
+def _tasks(row: Mapping[str, Any], unread: dict[str, None]) -> Iterator[Pair]:
     """The instruction, with its input below if there is one, and the output."""
-    for instance in row.get("instances") or [row]:
-        parts = [written(x) for x in (row["instruction"], instance.get("input"))]
-        yield "\n".join(x for x in parts if x.strip()), written(instance["output"])
+    instances = row.get("instances")
+    if instances:
+        unread.update((x, None) for x in ("input", "output") if row.get(x))
+    for instance in instances or [row]:
+        if instances:
+            others = (x for x in instance if x not in ("input", "output"))
+            unread.update((f"instances.{x}", None) for x in others)
+        parts = [_text(x) for x in (row["instruction"], instance.get("input"))]
+        yield "\n".join(x for x in parts if x.strip()), _text(instance["output"])
 
 
-def _choices(row: Mapping[str, Any]) -> Iterator[Pair]:
+def _choices(row: Mapping[str, Any], unread: dict[str, None]) -> Iterator[Pair]:
     """The question with its choices, and the one that is right."""
-    choices, answer = list(map(written, row["choices"])), row["answer"]
+    given, answer = row["choices"], row["answer"]
+    if not isinstance(given, list) or len(given) > len(ascii_uppercase) or isinstance(answer, bool):
+        raise ValueError
+    choices = list(map(_text, given))
     lines = [f"{letter}. {x}" for letter, x in zip(ascii_uppercase, choices, strict=False)]
     if isinstance(answer, str):
         answer = answer.strip()
@@ -143,7 +178,7 @@ def _choices(row: Mapping[str, Any]) -> Iterator[Pair]:
         answer = ascii_uppercase.index(answer) if letter else int(answer)
     if not 0 <= answer < len(choices):
         raise ValueError
-    yield "\n".join([written(row["question"]), *lines]), choices[answer]
+    yield "\n".join([_text(row["question"]), *lines]), choices[answer]
 
 
 SHAPES: dict[str, tuple[str, tuple[str, ...], Callable]] = {  # a note, columns, what they make
@@ -169,7 +204,8 @@ def _texts(table: Table, window: int | str | None, how: Mapping[str, Any]) -> Do
         if not isinstance(cell, str):
             raise ByheartError(f"{table.name}, {table.unit} {place}: {name!r} is no text.")
     read = documents_of(table.name, cells, how["unit"], how["tokenizer"], how["length"], window)
-    note = Message("every text is a document, whose next tokens are predicted")
+    notes = ["every text is a document, whose next tokens are predicted"]
+    notes += margins("documents", cells) if read.loading.get("unit") in OF_WORDS else []
     others = tuple(x for x in table.columns if x != name)
     loading = {**read.loading, "shape": TEXTS}
-    return replace(read, loading=loading, notes=(note, *read.notes), unused=others)
+    return replace(read, loading=loading, notes=(*map(Message, notes), *read.notes), unused=others)

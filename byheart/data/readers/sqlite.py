@@ -3,7 +3,8 @@
 The file is copied into memory, so that nothing of it, beside it or behind it is opened or changed.
 Only plain tables are read, and their stored columns: views, virtual tables and generated columns
 would run what a stranger wrote, and triggers have no part in reading. An authorizer refuses the
-rest.
+rest. A file that SQLite would change before it reads it, or whose pages are not all of it, is
+refused.
 """
 
 import sqlite3
@@ -20,24 +21,34 @@ from .raw import STANDARD_INPUT, Raw, reason, refuse_bomb
 from .rows import read_rows
 
 MAGIC, JOURNALS = b"SQLite format 3\0", slice(18, 20)  # its versions: 2, 2 with a log beside
+BESIDE = {  # files of SQLite, how they begin if they count, and what they hold then
+    "-wal": (
+        b"",
+        "changes that are not in it yet; close what writes there, or run PRAGMA wal_checkpoint",
+    ),
+    "-journal": (
+        bytes.fromhex("d9d505f920a163d7"),
+        "what an interrupted change left to be restored; open it with SQLite once",
+    ),
+}
 ALLOWED = {  # actions, and the words that they may come with; None: any
     sqlite3.SQLITE_SELECT: None,
     sqlite3.SQLITE_READ: None,
-    sqlite3.SQLITE_PRAGMA: "table_info",
+    sqlite3.SQLITE_PRAGMA: "table_xinfo",
     sqlite3.SQLITE_FUNCTION: "count",
 }
+ASKED = (  # the number of pages and their size, and how many generated columns there are
+    "PRAGMA page_count",
+    "PRAGMA page_size",
+    "SELECT count(*) FROM sqlite_master AS x, pragma_table_xinfo(x.name) WHERE hidden > 1",
+)
 LISTS = "SELECT name, type, rootpage FROM sqlite_master ORDER BY rowid"
 CELL = 8  # bytes that a cell takes at least when it is read
 
 
 def read(raw: Raw, table: str | None, **how: Any) -> Dataset | Documents:
     """The dataset of one table; the other options are those of `load`."""
-    beside = Path(f"{raw.path}-wal")
-    if str(raw.path) != STANDARD_INPUT and beside.is_file() and beside.stat().st_size:
-        raise ByheartError(
-            f"{raw.name}: {beside.name} beside it holds changes that are not in it yet; close what "
-            "writes there, or run PRAGMA wal_checkpoint."
-        )
+    _refuse_beside(raw)
     require(3 * raw.size(), raw.name, "the database")
     content = bytearray(raw.file.read())
     if not content.startswith(MAGIC):
@@ -49,14 +60,33 @@ def read(raw: Raw, table: str | None, **how: Any) -> Dataset | Documents:
             database.deserialize(bytes(content))
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA cell_size_check = ON")
+            database.execute("PRAGMA ignore_check_constraints = ON")
+            count, size, computed = (database.execute(x).fetchone()[0] for x in ASKED)
+            if size * count != len(content):
+                raise sqlite3.DatabaseError(f"its pages have {size * count:,} bytes")
+            if not computed:  # the check would run what a stranger wrote
+                (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
+                if state != "ok":
+                    raise sqlite3.DatabaseError(state.splitlines()[-1])
             database.set_authorizer(_allowed)
             return read_rows(_table(database, table, raw), **how)
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise ByheartError(
-                f"{raw.name} cannot be read ({reason(error)}); it is damaged or truncated."
+                f"{raw.name} cannot be read ({reason(error)}); it is damaged, truncated, or more "
+                "than a database."
             ) from None
         finally:
             database.set_authorizer(None)
+
+
+def _refuse_beside(raw: Raw) -> None:
+    """ByheartError if a file beside the database says what belongs into it."""
+    for name, (begin, holds) in BESIDE.items():
+        beside = Path(f"{raw.path}{name}")
+        if str(raw.path) != STANDARD_INPUT and beside.is_file() and beside.stat().st_size:
+            with open(beside, "rb") as file:
+                if file.read(len(begin)) == begin:
+                    raise ByheartError(f"{raw.name}: {beside.name} beside it holds {holds}.")
 
 
 def _allowed(action: int, *words: str | None) -> int:
@@ -79,9 +109,13 @@ def _table(database: sqlite3.Connection, name: str | None, raw: Raw) -> Table:
         raise ByheartError(
             f"{raw.name}: {why}`table=...` must name a table of the database; there are {there}."
         )
-    columns = [x[1] for x in database.execute(f"PRAGMA table_info({_quoted(name)})")]
+    columns = {x[1]: x[6] for x in database.execute(f"PRAGMA table_xinfo({_quoted(name)})")}
 
     def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
+        for column in filter(columns.__getitem__, chosen):
+            raise ByheartError(
+                f"{raw.name}: {column!r} is generated, and only stored columns are read."
+            )
         names, size = ", ".join(map(_quoted, chosen)), 0
         cells: list[list] = [[] for _ in chosen]
         for row in database.execute(f"SELECT {names} FROM {_quoted(name)} NOT INDEXED"):
@@ -97,7 +131,8 @@ def _table(database: sqlite3.Connection, name: str | None, raw: Raw) -> Table:
         return range(1, len(cells[0]) + 1), cells
 
     (count,) = database.execute(f"SELECT count(*) FROM {_quoted(name)} NOT INDEXED").fetchone()
-    return Table(f"{raw.name}, table {name!r}", "row", columns, select, count <= LOOKED)
+    small = count <= LOOKED and not any(columns.values())
+    return Table(f"{raw.name}, table {name!r}", "row", list(columns), select, small)
 
 
 def _quoted(name: str | None) -> str:

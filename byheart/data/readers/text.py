@@ -12,7 +12,7 @@ from ...errors import ByheartError, OptionError
 from ..layout import SEPARATOR
 from .raw import Raw
 
-ENDS = "line ends are read as \\n"  # a note
+ENDS, UNREAD = "line ends are read as \\n", "is not read"  # notes
 BYTE_ORDER = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -159,8 +159,13 @@ def normalised(
     read = [*documents, *(len(marks) if rule == "separator" else 0) * [SEPARATOR]]
     sizes = (sum(len(x) - x.count("\n") for x in texts) for texts in (whole, read))
     if len({*sizes}) > 1 or any(x != x.strip(white) for x in (*whole, *documents)):
-        notes.append("white space around documents is not read")
+        notes.append(f"white space around documents {UNREAD}")
     return notes
+
+
+def margins(which: str, texts: Iterable[str]) -> list[str]:
+    """A note if there is white space around some texts whose words are their tokens."""
+    return [f"white space around {which} {UNREAD}"] if any(x != x.strip() for x in texts) else []
 
 
 def clauses(texts: Iterable[str]) -> list[str]:

@@ -2,19 +2,23 @@
 
 What a workbook unpacks to is bounded before it is read, and by its cells while it is. Parts that
 declare entities are refused; formulas are not computed, and links to other files are not followed.
+The package passes over rows and cells that are out of order, so these are refused, and so is what a
+reader of archives would not see.
 """
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
+from xml.parsers import expat
 
 from ...errors import ByheartError
 from ...machine.memory import require
 from ..columns import NAMED, Table
 from ..dataset import Dataset
 from ..documents import Documents
+from .npz import refuse_unseen
 from .raw import CHUNK, Raw, package, reason, refuse_bomb
 from .rows import read_rows
 
@@ -29,6 +33,8 @@ def read(raw: Raw, table: str | None, **how: Any) -> Dataset | Documents:
         _check(raw)
         book = library.load_workbook(raw.file, read_only=True, data_only=True, keep_links=False)
         sheet = _sheet(book, table, raw)
+        with sheet._get_source() as source:
+            _check_order(source, raw, library.utils.cell.coordinate_to_tuple)
         rows = list(_rows(sheet, raw))
     except (ByheartError, MemoryError):
         raise
@@ -42,6 +48,12 @@ def read(raw: Raw, table: str | None, **how: Any) -> Dataset | Documents:
     (_, first), *rest = rows
     width = max((i + 1 for i, x in enumerate(first) if x is not None), default=0)
     names = [str(i + 1) if x is None else str(x) for i, x in enumerate(first[:width])]
+    for place, row in rest:
+        if any(x is not None for x in row[width:]):
+            raise ByheartError(
+                f"{raw.name}, row {place}: a cell stands beyond the last column that the first row "
+                "names; name it there."
+            )
 
     def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
         places = [names.index(x) for x in chosen]
@@ -54,6 +66,7 @@ def read(raw: Raw, table: str | None, **how: Any) -> Dataset | Documents:
 def _check(raw: Raw) -> None:
     """ByheartError if the parts unpack to too much, or declare entities."""
     with zipfile.ZipFile(raw.file) as archive:
+        refuse_unseen(archive, raw, "save it again")
         total = sum(member.file_size for member in archive.infolist())
         refuse_bomb(raw.name, total, raw.size())
         require(total, raw.name, "its content")
@@ -72,6 +85,29 @@ def _check(raw: Raw) -> None:
                         )
                     before = seen[-len(DECLARES[0]) :]
     raw.file.seek(0)
+
+
+def _check_order(source: BinaryIO, raw: Raw, coordinate: Callable[[str], tuple[int, int]]) -> None:
+    """ByheartError unless each row, and each cell of it, stands behind those before it."""
+    row = column = 0
+
+    def begin(name: str, about: dict[str, str]) -> None:
+        nonlocal row, column
+        before, owner, kind = (row, column), row, name.rpartition(" ")[2]
+        if kind == "row":
+            owner = row = int(about.get("r", row + 1))
+            column = 0
+        elif kind == "c":
+            owner, column = coordinate(about["r"]) if "r" in about else (row, column + 1)
+        if kind in ("row", "c") and (owner != row or (row, column) <= before):
+            raise ByheartError(
+                f"{raw.name}, row {row}: a row or a cell is out of order or stands twice; save the "
+                "workbook again."
+            )
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = begin
+    parser.ParseFile(source)
 
 
 def _sheet(book: Any, name: str | None, raw: Raw) -> Any:
