@@ -112,9 +112,9 @@ def _table(database: sqlite3.Connection, name: str | None, raw: Raw) -> Table:
     columns = {x[1]: x[6] for x in database.execute(f"PRAGMA table_xinfo({_quoted(name)})")}
 
     def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
-        for column in filter(columns.__getitem__, chosen):
+        for computed in filter(columns.__getitem__, chosen):
             raise ByheartError(
-                f"{raw.name}: {column!r} is generated, and only stored columns are read."
+                f"{raw.name}: {computed!r} is generated, and only stored columns are read."
             )
         names, size = ", ".join(map(_quoted, chosen)), 0
         cells: list[list] = [[] for _ in chosen]
