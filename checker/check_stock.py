@@ -680,14 +680,16 @@ def judge(
         by = float(Fraction(-answer.margin, enclose.ONE))
         one.failure = f"the label {own} cannot be shown to win: {rival} may win by {by:.3g}"
         one.settled = False
-    elif line is None or line.neurons is not None:
-        wanted = (frozenset() if line is None or line.neurons is None else line.neurons) | always
+    else:
+        spread = line is not None and line.neurons is None  # over neurons that no line lists
+        wanted = (line.neurons if line is not None and line.neurons else frozenset()) | always
+        judged = wanted if spread else wanted | answer.on | answer.unsure
         for pairs, told in (
             (answer.on - wanted, "is on and not listed"),
             (wanted - answer.on - answer.unsure, "is listed and off"),
             (answer.unsure, "may be on or off"),
         ):
-            if pairs and one.failure is None:
-                layer, neuron = min(pairs)
+            if pairs & judged and one.failure is None:
+                layer, neuron = min(pairs & judged)
                 one.failure = f"neuron {neuron} of layer {layer} {told}"
                 one.settled = pairs is not answer.unsure
