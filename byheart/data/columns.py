@@ -196,7 +196,7 @@ def fields(
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
     if unit != "char" and tokenizer is None:
-        notes += [*clauses(texts()), *margins("cells", texts())]
+        notes += [*clauses(texts()), *margins("cells", texts(), unit)]
     labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
     records = zip(rows(), labels, counts, strict=True)

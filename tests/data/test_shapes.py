@@ -205,3 +205,10 @@ def test_white_space_that_is_not_read_is_named(tmp_path):
     rows = [("the cat ", "sat"), ("a dog", "ran")]
     assert [*byheart.load(rows).notes] == ["white space around cells is not read"]
     assert not byheart.load(rows, unit="char").notes
+    assert [*byheart.load(rows, unit="wordpunct").notes] == ["white space is not read"]
+    text = tmp_path / "d.txt"
+    text.write_text("cost 1. 5\n")  # and of "1.5" are the same tokens
+    model = byheart.compile(byheart.load(text, unit="wordpunct"))
+    text.write_text("cost 1.5\n")
+    found = byheart.verify(model, text)
+    assert found.holds and "white space is not read" in found.reading_notes

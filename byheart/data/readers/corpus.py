@@ -102,7 +102,7 @@ def text_documents(
     elif raw.path.is_file() and ending(raw.path) != ".txt":
         notes.append("read as text, since its name does not say what it holds")
     written = [x.text for x in stored]
-    notes += text.normalised(written, parts, rule, read.loading.get("unit") in text.OF_WORDS)
+    notes += text.normalised(written, parts, rule, read.loading.get("unit"))
     which = {"include": list(include) or [EVERY]} if include or others else {}
     return replace(
         read,

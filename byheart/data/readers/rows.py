@@ -15,7 +15,7 @@ from ..columns import Table, fields, written
 from ..dataset import Dataset
 from ..documents import Documents
 from .corpus import documents_of
-from .text import OF_WORDS, margins
+from .text import margins
 
 ROWS, TEXTS = "rows", "texts"
 TURNS = (("role", "content"), ("from", "value"))  # how a turn says who speaks, and what
@@ -205,7 +205,7 @@ def _texts(table: Table, window: int | str | None, how: Mapping[str, Any]) -> Do
             raise ByheartError(f"{table.name}, {table.unit} {place}: {name!r} is no text.")
     read = documents_of(table.name, cells, how["unit"], how["tokenizer"], how["length"], window)
     notes = ["every text is a document, whose next tokens are predicted"]
-    notes += margins("documents", cells) if read.loading.get("unit") in OF_WORDS else []
+    notes += margins("documents", cells, read.loading.get("unit"))
     others = tuple(x for x in table.columns if x != name)
     loading = {**read.loading, "shape": TEXTS}
     return replace(read, loading=loading, notes=(*map(Message, notes), *read.notes), unused=others)

@@ -26,7 +26,7 @@ UNITS = {"word": "spaced", "wordpunct": "wordpunct", "char": "char"}
 SPACED_RULE = UNITS["word"]
 OF_WORDS = (SPACED_RULE, "wordpunct")
 WHOLE = (SPACED_RULE, "char")  # whose tokens are the text
-WORD = re.compile(r"\w+|[^\w\s]+")
+WORD, BLANK = re.compile(r"\w+|[^\w\s]+"), re.compile(r"\s")
 # White space, and then U.S.A., or a word with its marks such as Don't or 3.14, or other characters.
 SPACED = regex.compile(
     r"""\s*+(?:
@@ -146,15 +146,17 @@ def spaced(text: str) -> list[str]:
 
 
 def normalised(
-    contents: Sequence[str], documents: Sequence[str], rule: str, words: bool
+    contents: Sequence[str], documents: Sequence[str], rule: str, unit: object
 ) -> list[str]:
     """Notes on what two texts may differ in without any difference in what is read.
 
     contents   the texts as they are stored, documents what they were split into by the rule
-    words      whether tokens are words, without the white space around a document
     """
     notes = [ENDS] if any("\r" in x for x in contents) else []
-    whole, white = [unix(x).removesuffix("\n") for x in contents], None if words else "\n"
+    if unit == "wordpunct":
+        return notes + margins("documents", contents, unit)
+    whole = [unix(x).removesuffix("\n") for x in contents]
+    white = None if unit == SPACED_RULE else "\n"
     marks = [x for text in whole for x in text.split("\n") if x.strip() == SEPARATOR]
     read = [*documents, *(len(marks) if rule == "separator" else 0) * [SEPARATOR]]
     sizes = (sum(len(x) - x.count("\n") for x in texts) for texts in (whole, read))
@@ -163,9 +165,12 @@ def normalised(
     return notes
 
 
-def margins(which: str, texts: Iterable[str]) -> list[str]:
-    """A note if there is white space around some texts whose words are their tokens."""
-    return [f"white space around {which} {UNREAD}"] if any(x != x.strip() for x in texts) else []
+def margins(which: str, texts: Iterable[str], unit: object) -> list[str]:
+    """A note on white space that is in some texts, and in no token of this unit."""
+    if UNITS.get(str(unit), unit) == "wordpunct":
+        return [f"white space {UNREAD}"] if any(BLANK.search(x) for x in texts) else []
+    around = UNITS.get(str(unit), unit) == SPACED_RULE and any(x != x.strip() for x in texts)
+    return [f"white space around {which} {UNREAD}"] if around else []
 
 
 def clauses(texts: Iterable[str]) -> list[str]:
