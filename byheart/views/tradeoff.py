@@ -26,7 +26,7 @@ def view(result: Tradeoff) -> Group:
         first = (number(row.bits), row.form) if row is not plain else ("no limit", PLAIN)
         numbers = map(number, (row.nonzero, row.encoded, row.largest, row.depth))
         table.add_row(*first, *numbers, Text(row.reason or row.evidence or ""))
-    needed = f"{number(round(result.entropy))} bits of any code, the worst ones "
+    needed = f"{number(round(result.entropy))} bits by their frequencies, the worst ones "
     needed += f"{number(round(result.information))}"
     need = Text(f"\nthese labels need {needed}", "dim")
     return Group(Text(title, style="bold"), Text(), table, need, *drawn(result.picture))

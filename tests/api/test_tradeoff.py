@@ -138,7 +138,8 @@ def test_json_is_one_object(stand_ins, run, data):
 def test_text_has_one_row_per_limit(stand_ins, run, data):
     code, output, _ = run("tradeoff", data, "--bits", "16,32", "--form", "both")
     assert code == 0 and "no limit" in output and "faithful" in output
-    assert "these labels need " in output and "…" not in output
+    assert "these labels need " in output and "by their frequencies" in output
+    assert "…" not in output and "any code" not in output  # a rule takes less
     assert "A3 fails: use --bits 20." in " ".join(output.split())  # not bits=20
 
 
