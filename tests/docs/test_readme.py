@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.report import recorded
+from benchmarks.sizes import any_network, family
 from byheart.cli.app import COMMANDS
 from tools.pages import running
 
@@ -44,6 +45,25 @@ def test_its_numbers_are_those_of_the_benchmarks():
     assert million["sequences"] == 1_000_000
     assert f"A network with {million['nonzero']:,} nonzero parameters" in home
     assert f"in {million['encoded']:.2f} bits of weights for each bit" in home
+
+
+def test_what_a_million_sequences_need_is_said_alike_on_every_page():
+    million = recorded("sizes")["sizes"][-1]
+    contexts, nonzero, least = million["contexts"], million["nonzero"], any_network(million)
+    pages = ("README.md", "docs/faq.md", "docs/bounds.md", "docs/sizes.md", "docs/index.md")
+    said = {page: " ".join((ROOT / page).read_text().split()) for page in pages}
+    assert f"A million of them are {contexts:,} different contexts" in said["README.md"]
+    assert f"attention layer needs {least:,} nonzero parameters" in said["README.md"]
+    assert f"Ours has {nonzero:,}: {nonzero / least:.1f} times as many" in said["README.md"]
+    held = f"{contexts:,} contexts with two labels has {nonzero:,} nonzero parameters: "
+    assert f"{held}{contexts / nonzero:.0f} bits" in said["docs/faq.md"]
+    assert f"needs {million['encoded']:.2f} bits for each bit" in said["docs/faq.md"]
+    assert f"{contexts:,} contexts need {least:,} nonzero parameters" in said["docs/bounds.md"]
+    assert (
+        f"byheart finds {nonzero:,}, which is {nonzero / least:.1f} times" in said["docs/bounds.md"]
+    )
+    assert f"that is {family(million):,} for I = {contexts:,}" in said["docs/sizes.md"]
+    assert f"{1 / million['encoded']:.2f} bits of information for each" in said["docs/index.md"]
 
 
 def test_every_command_has_an_example():
