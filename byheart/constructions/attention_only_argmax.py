@@ -111,8 +111,7 @@ class AttentionOnlyArgmax(AttentionDecoder):
                 f"smallest H found: {high} for {plural(len(targets), 'context')} "
                 f"(attention-only: {plan.shape.heads}), an upper bound on the heads needed"
             )
-        notes = (note, observed_in_float32(best, targets))
-        return within(gap, best, targets, solves, notes)
+        return within(gap, best, targets, solves, (note, observed_in_float32(best, targets)))
 
 
 def fits(plan: Plan, gap: float, seed: int) -> Callable[[int], tuple[Decoder | None, int]]:

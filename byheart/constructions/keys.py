@@ -158,8 +158,7 @@ def _weights(points: NDArray, spec: Input, pick: random.Random) -> tuple[int, ..
         return (1,)
     whole = points.astype(object)
     if d == 2 and spec.positions:  # the position as the last digit
-        unit = max(1, int(max(whole[:, 1])) + 1)
-        return unit, 1
+        return max(1, int(max(whole[:, 1])) + 1), 1
     size = 1.0
     while True:
         for _ in range(DRAWS):

@@ -92,8 +92,7 @@ class Objective:
         self.stretch = np.sqrt(len(targets) * rows.share)[:, None]
         self.places = np.repeat(np.arange(len(targets)), targets.support), targets.following
         self.wanted = targets.counts / targets.counts.sum()  # share times probability
-        p = targets.probabilities
-        self.entropy = float(-(self.wanted * np.log(p)).sum())
+        self.entropy = float(-(self.wanted * np.log(targets.probabilities)).sum())
 
     def __call__(self, unembedding: Floats, embeddings: Floats) -> tuple[float, Floats, Floats]:
         """The divergence and its slopes in W and E."""

@@ -97,8 +97,7 @@ def apply(layer: Layer, stream: Stream, size: int) -> Stream:
 
 def _embed(layer: network.Embedding, stream: Stream, size: int) -> Stream:
     """The column of each id, plus the position times the position's vector."""
-    zero = Lane(objects([0] * size), 0)
-    ids = stream.get(0, zero)
+    ids = stream.get(0, Lane(objects([0] * size), 0))
     count = layer.weight.columns
     for x in ids.values.tolist():
         if x % (1 << ids.scale) or not 0 <= x >> ids.scale < count:

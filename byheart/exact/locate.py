@@ -77,12 +77,10 @@ def changes(
     """Single parameters that alter the answer, by one bit of the stored sum or when they are 0."""
     network, read, bits = model.network, held.read, held.bits
     for place in read[:: max(1, len(read) // MAX_TRIED)][:MAX_TRIED]:
-        layer = network.layers[place.layer]
-        now = layer.tensors[place.tensor][place.row, place.column]
+        now = network.layers[place.layer].tensors[place.tensor][place.row, place.column]
         moves = [Fraction(2) ** (bits[0] + k) for k in (0, 1, -1)] if bits else [-now]
         for move in moves:
-            changed = with_value(network, place, now + move)
-            other = replace(model, network=changed)
+            other = replace(model, network=with_value(network, place, now + move))
             try:
                 (found,) = answers(other, [tokens])
             except ByheartError:  # such a network has no exact answer, as a mean of three

@@ -45,8 +45,7 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[Ex
     if not len(set(labels)) == len(labels) == settings.labels:
         given.refuse(f"config.json asks for {shown(settings.labels)} distinct labels")
     claim = Labels(tuple(labels), settings.unknown, settings.number)
-    words = Words(settings.kind, tokens)
-    return ModelData(network, words, claim, read_record(notes)), digest
+    return ModelData(network, Words(settings.kind, tokens), claim, read_record(notes)), digest
 
 
 def describe(model: ExactModel) -> dict[str, Any]:

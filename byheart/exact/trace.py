@@ -45,8 +45,7 @@ class Stage:
         """For people."""
         span = f"{self.first}-{self.last}" if self.last > self.first else f"{self.first}"
         fired = f"{self.fired}/{self.units}" if self.units else "-"
-        value = show(self.lanes.get(0, Dyadic(0, 0)))
-        return f"{self.name:<12} {span:>9} {fired:>9}  {value}"
+        return f"{self.name:<12} {span:>9} {fired:>9}  {show(self.lanes.get(0, Dyadic(0, 0)))}"
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,7 @@ def item_lines(model: Model, data: Dataset) -> Iterator[str]:
 def _layer(layer: Layer, rows: int, network: Network) -> str:
     match layer:
         case Linear() | Relu():
-            name = type(layer).__name__
-            return f"{name} {rows} {_biased(layer.weight, layer.bias)}"
+            return f"{type(layer).__name__} {rows} {_biased(layer.weight, layer.bias)}"
         case Embedding():
             table = {(r, c): x for r, c, x in layer.weight.entries}
             height, width = layer.weight.rows, layer.weight.columns

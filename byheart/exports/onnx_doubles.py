@@ -130,6 +130,5 @@ def of_decoder(decoder: Decoder, opset: int) -> Any:
             g = made.node(ACTIVATIONS[shape.activation], g)
     length = "length" if shape.padding is None else shape.length
     given = helper.make_tensor_value_info("input_ids", kinds.INT64, ["batch", length])
-    ends = ["batch", shape.vocabulary]
-    output = helper.make_tensor_value_info("logits", kinds.DOUBLE, ends)
+    output = helper.make_tensor_value_info("logits", kinds.DOUBLE, ["batch", shape.vocabulary])
     return made.model(given, output, weight(g, "output"), opset)

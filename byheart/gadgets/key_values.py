@@ -96,9 +96,7 @@ def select(lane: str, first: int, last: int, numbers: Mapping[str, int]) -> tupl
     """
     a, b = first, last + 1
     edges = Block(
-        "select",
-        [({lane: -2}, 2 * a), ({lane: 2}, -2 * b)],
-        [("below", 0, 1), ("above", 1, 1)],
+        "select", [({lane: -2}, 2 * a), ({lane: 2}, -2 * b)], [("below", 0, 1), ("above", 1, 1)]
     )
     added = sides("select", dict(numbers))
     constants = {name: -number for name, number in numbers.items()}

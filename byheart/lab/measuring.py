@@ -391,5 +391,4 @@ def _save_fullest(
     _, learner = train(trial, problem)
     tensors = {name: x.detach().numpy() for name, x in learner.named().items()}
     save_checkpoint(trial.architecture_for(problem), tensors, target)
-    count = trial.data[SEQUENCES]
-    return SavedModel(str(target), dict(trial.sizes), count, None, "observed")
+    return SavedModel(str(target), dict(trial.sizes), trial.data[SEQUENCES], None, "observed")

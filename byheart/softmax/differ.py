@@ -18,9 +18,7 @@ def difference(one: Decoder, two: Decoder) -> Difference | None:
 
 
 def compared(
-    one: Mapping[str, Tensor],
-    two: Mapping[str, Tensor],
-    layer_of: Callable[[str], tuple[int, str]],
+    one: Mapping[str, Tensor], two: Mapping[str, Tensor], layer_of: Callable[[str], tuple[int, str]]
 ) -> Difference | None:
     """What differs in tensors, by layer and stage; None if their names or shapes do."""
     if {name: x.shape for name, x in one.items()} != {name: x.shape for name, x in two.items()}:

@@ -60,8 +60,7 @@ def one_length(targets: Targets) -> Targets:
     lengths = np.diff(targets.starts)
     if not (lengths != lengths[0]).any() and lengths[0] != 1:
         return targets
-    token = len(targets.vocabulary)
-    padded = targets.padded(token, max(2, targets.length))
+    padded = targets.padded(len(targets.vocabulary), max(2, targets.length))
     return replace(padded, vocabulary=(*targets.vocabulary, reserved(targets.vocabulary)))
 
 

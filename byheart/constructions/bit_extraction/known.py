@@ -84,8 +84,7 @@ def radius(points: NDArray, exponent: int) -> Fraction:
     longest = max(abs(int(points.min())), abs(int(points.max()))).bit_length()
     if 2 * longest + points.shape[1].bit_length() >= 62:  # sums of squares are beyond 64 bits
         points = points.astype(object)
-    squares = (points**2).sum(axis=1)
-    root = math.isqrt(int(squares.max()) << 2 * DIGITS) + 1
+    root = math.isqrt(int((points**2).sum(axis=1).max()) << 2 * DIGITS) + 1
     return max(Fraction(1), Fraction(root, 1 << DIGITS - exponent))
 
 

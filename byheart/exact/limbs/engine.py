@@ -80,8 +80,7 @@ class Evaluator:
             first = spec.columns - (stop - start)
             rows[row, first:, : spec.dimension] = batch.vectors[batch.ids[start:stop]]
             tokens[row, first:] = True
-        width = rows.shape[2]
-        numbers = self.runners[0].run(rows.view(np.uint64).reshape(-1, width, 1), 0)
+        numbers = self.runners[0].run(rows.view(np.uint64).reshape(-1, rows.shape[2], 1), 0)
         if spec.padding is None:
             numbers.limbs[~tokens.ravel()] = 0
         index = np.arange(tokens.size).reshape(tokens.shape)

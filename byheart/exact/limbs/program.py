@@ -62,8 +62,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
             else:
                 _feed_forward(writer, block, hidden, gated)
     _linear(writer, stack.exit, range(inputs, first_output), first_output, 0)
-    spare = hidden + stack.hidden
-    bounds = [-1] * (spare + 1)
+    bounds = [-1] * (hidden + stack.hidden + 1)
     for lane, bound in gated.items():
         bounds[inputs + lane] = bound.bit_length()
     return writer.program(base, first_output, outputs, guess, bounds)

@@ -77,8 +77,7 @@ def fine(sizes: Sequence[float]) -> np.ndarray:
 
 def signs(text: str) -> str:
     """The paper's letters as a picture shows them."""
-    drawn = re.sub(r"d_h(\^2)?", r"$\g<0>$", text)
-    return drawn.replace("<=", "≤").replace(">=", "≥")
+    return re.sub(r"d_h(\^2)?", r"$\g<0>$", text).replace("<=", "≤").replace(">=", "≥")
 
 
 def finish(axes: Axes, title: str, size: str) -> None:

@@ -48,8 +48,7 @@ class Curve(NamedTuple):
 def over_d_h(title: str, name: str, colour: str, points: Points, d: int) -> Curve:
     """With the power through the unsaturated sizes below d."""
     kept = {x: y for x, y in accuracies.unsaturated(points).items() if x < d}
-    said = f"{name}, {title}"
-    power = power_law(said, list(kept), accuracies.means(kept), "d_h")
+    power = power_law(f"{name}, {title}", list(kept), accuracies.means(kept), "d_h")
     return Curve(title, name, colour, points, power)
 
 

@@ -53,8 +53,7 @@ class Scaling(sweeps.Growth):
 
     def parts(self, settings: Settings) -> list[Part]:
         """All values by the protocol fast, a few by those of the authors or with their program."""
-        values = self.quick if settings.quick else self.values
-        wanted = [("fast", values, self.seeds)]
+        wanted = [("fast", self.quick if settings.quick else self.values, self.seeds)]
         if not settings.quick:
             wanted += [(name, some, 1) for name, some in self.others]
         model = self.vocabulary, self.sizes

@@ -96,5 +96,4 @@ def protocol_of(
         how = replace(how, attempts=(replace(how.attempts[0], steps=steps),))
     if kind == "paper" and how.search is not None:
         return replace(how, search=replace(how.search, trials=trials))
-    frozen = (EMBEDDING,) if kind == "frozen" else ()
-    return replace(how, stop=stop or how.stop, frozen=frozen)
+    return replace(how, stop=stop or how.stop, frozen=(EMBEDDING,) if kind == "frozen" else ())

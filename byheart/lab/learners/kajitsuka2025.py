@@ -245,8 +245,7 @@ def start(
         if name == "embedding.weight" and not problem.reads_vectors and vectors is None:
             tensors[name] = torch.randn(shape, generator=generator)
             continue
-        bound = inputs[name] ** -0.5
-        tensors[name] = (2 * torch.rand(shape, generator=generator) - 1) * bound
+        tensors[name] = (2 * torch.rand(shape, generator=generator) - 1) * inputs[name] ** -0.5
         if ".down." in name:
             tensors[name] *= shrink
     return Kajitsuka2025(tensors, vectors)

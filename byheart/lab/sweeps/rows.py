@@ -131,8 +131,7 @@ def check_configuration(folder: str | Path, configuration: Mapping[str, Any]) ->
     path = Path(folder) / CONFIGURATION
     if path.exists():
         old = _configuration(path)
-        names = {*old, *configuration}.difference(GROWS)
-        _check_same(str(path), old, configuration, names)
+        _check_same(str(path), old, configuration, {*old, *configuration}.difference(GROWS))
 
 
 def check_rows(

@@ -77,8 +77,7 @@ def activation(name: str) -> Activation:
         ctx.cap = cap
     rows = np.array(table)
     magnitude = (np.abs(rows) @ (0.5 / PER_UNIT) ** np.arange(TERMS)).max()
-    error = U * (22 * float(magnitude) + 8) + 4e-17
-    return Activation(kind, rows, end, error, slope, span)
+    return Activation(kind, rows, end, U * (22 * float(magnitude) + 8) + 4e-17, slope, span)
 
 
 @njit

@@ -95,8 +95,7 @@ def tokens_limit(
         return min(tokens.contexts, d, N_last) if skip else 0
     if S == 1:
         return min(tokens.contexts, heads * head_dimension + skip * d, d, N)
-    one = N_last == 1
-    structure = heads * (N + S - tokens.components - 1 - one) + 1
+    structure = heads * (N + S - tokens.components - 1 - (N_last == 1)) + 1
     added = (min(d, N_last), min(d, N_last - 1)) if skip else (0, 0)
     return min(tokens.contexts, heads * head_dimension + added[0], structure + added[1])
 

@@ -161,11 +161,7 @@ ITEMS = items(
         ),
         RELU,
     ),
-    UNIFORM=(
-        uniform_attention,
-        RELU,
-        AVERAGING,
-    ),
+    UNIFORM=(uniform_attention, RELU, AVERAGING),
     THEOREM_4_2_MODEL=(theorem_4_2_sequences, RELU, BLOCKS),
     THEOREM_4_3=(
         lambda sequences, contexts, length, every: sign_patterns.theorem_4_3(

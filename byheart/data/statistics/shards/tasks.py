@@ -224,8 +224,7 @@ def combined(records: NDArray) -> tuple[NDArray, NDArray[np.bool_]]:
     records = _sorted(records, "label")
     contexts = _starts(records, "high", "low")
     _agree(records, contexts, "size", "tokens")
-    pairs = contexts | _starts(records, "label")
-    at = np.flatnonzero(pairs)
+    at = np.flatnonzero(contexts | _starts(records, "label"))
     counts = np.add.reduceat(records["count"], at) if len(at) else records["count"]
     merged = records if len(at) == len(records) else picked(records, at)
     merged["count"] = counts

@@ -172,8 +172,7 @@ class Packed:
 
     def read(self, to_matrix: torch.Tensor) -> torch.Tensor:
         """Copy the gradient out."""
-        packed = self.to_weight.view(-1)
-        torch.index_select(packed, 0, self.back, out=to_matrix.view(-1))
+        torch.index_select(self.to_weight.view(-1), 0, self.back, out=to_matrix.view(-1))
         return to_matrix
 
     def read_bias(self, to_bias: torch.Tensor) -> torch.Tensor:

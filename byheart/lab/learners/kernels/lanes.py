@@ -49,8 +49,7 @@ class _Model(models.PrimitiveModel):
 def _place(context, builder, signature, arguments):
     """A pointer to the eight numbers of a flat array that begin at an offset."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    pointer = builder.gep(array.data, [arguments[1]])
-    return builder.bitcast(pointer, VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(array.data, [arguments[1]]), VECTOR.as_pointer())
 
 
 def _call(builder, name, result, *arguments):
@@ -75,8 +74,7 @@ def store(typing, array, at, value):
     """array[at : at + 8] = value."""
 
     def build(context, builder, signature, arguments):
-        place = _place(context, builder, signature, arguments)
-        builder.store(arguments[2], place, align=4)
+        builder.store(arguments[2], _place(context, builder, signature, arguments), align=4)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, lanes), build
