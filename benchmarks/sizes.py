@@ -10,9 +10,9 @@ import time
 from statistics import median_low
 
 import byheart
+from benchmarks.stored_sums import fewest
 from byheart.data.generate import random
 from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
-from byheart.theory.stored_sums import fewest
 
 from . import width
 from .report import ROOT, Options, facts, machine, recorded, table

@@ -32,13 +32,9 @@ from byheart.theory.dana2024.capacity import (
     theorem_1,
     theorem_1_approximate,
 )
-from byheart.theory.dana2024.near_tables import (
-    look_up_bound,
-    near_look_up,
-    theorem_2,
-    theorem_2_constant,
-)
+from byheart.theory.dana2024.near_tables import theorem_2, theorem_2_constant
 from byheart.theory.dana2024.ranks import rank_limit, tokens
+from tests.theory.near_look_up import look_up_bound, near_look_up
 
 ROOT = Path(__file__).parents[2]
 PRIME = 2**61 - 1

@@ -29,13 +29,7 @@ from byheart.theory.dana2024.capacity import (
     theorem_1_approximate,
     theorem_2,
 )
-from byheart.theory.dana2024.near_tables import (
-    NearLookUp,
-    coherence,
-    look_up_bound,
-    near_look_up,
-    theorem_2_constant,
-)
+from byheart.theory.dana2024.near_tables import NearLookUp, theorem_2_constant
 from byheart.theory.dana2024.ranks import (
     Tokens,
     rank_limit,
@@ -43,6 +37,7 @@ from byheart.theory.dana2024.ranks import (
     tokens,
     tokens_limit,
 )
+from tests.theory.near_look_up import coherence, look_up_bound, near_look_up
 
 sizes = st.integers(1, 60)
 seeds = st.integers(0, 10**9)

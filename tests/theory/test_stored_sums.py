@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
+from benchmarks.stored_sums import fewest, labellings
 from byheart.data.generate import random
 from byheart.errors import AssumptionError
-from byheart.theory.stored_sums import fewest, labellings
 
 
 def labels(numbers, contexts):

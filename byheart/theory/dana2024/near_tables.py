@@ -7,7 +7,7 @@ assumptions and departures.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...errors import AssumptionError
@@ -27,20 +27,10 @@ def theorem_2_constant(vocabulary: int, dimension: int) -> float:
     """C = sqrt(32 log(N + 1) / d): some W has all entries of W W^T - I within C.
 
     Far from the best: among N random unit vectors one pair has an inner product beyond c with a
-    probability below N (N - 1) exp(-d c^2 / 2), so that coherence() is enough.
+    probability below N (N - 1) exp(-d c^2 / 2), so that sqrt(2 log(N (N - 1)) / d) is enough.
     """
     check(vocabulary=(vocabulary, 2), dimension=(dimension, 1))
     return math.sqrt(32 * math.log(vocabulary + 1) / dimension)
-
-
-def coherence(vocabulary: int, dimension: int) -> float:
-    """c such that N unit vectors exist with inner products within c: sqrt(2 log(N (N - 1)) / d).
-
-    A cap {u: <u, v> >= c} has at most exp(-d c^2 / 2) of the sphere. There are N (N - 1) / 2 pairs
-    with two caps each, so that for any larger c some vectors avoid them all; the sphere is compact.
-    """
-    check(vocabulary=(vocabulary, 2), dimension=(dimension, 1))
-    return min(1.0, math.sqrt(2 * math.log(vocabulary * (vocabulary - 1)) / dimension))
 
 
 def theorem_2(vocabulary: int, dimension: int, contexts: Iterable[NearLookUp]) -> float:
@@ -55,37 +45,12 @@ def theorem_2(vocabulary: int, dimension: int, contexts: Iterable[NearLookUp]) -
     if C >= 0.5:
         return math.inf
     return math.fsum(
-        weight * _look_up(vocabulary, q, h) * (1 + 2 * C + C * distance) / (1 - 2 * C)
+        weight * look_up(vocabulary, q, h) * (1 + 2 * C + C * distance) / (1 - 2 * C)
         for weight, q, h, distance in contexts
     )
 
 
-def look_up_bound(
-    vocabulary: int, dimension: int, contexts: Iterable[NearLookUp], within: float | None = None
-) -> float:
-    """The same bound for unit vectors with inner products within c: a factor (1 + c) / (1 - c).
-
-    Not in the paper. By default c is coherence(), so that it is finite from d = 2 log(N (N - 1)) on
-    and not from 128 log(N + 1): lambda <= log((N - 1) / (e^h - 1)) / (1 - c) by eq. (6), as
-    (W_j - W_g) W_g <= c - 1, and the divergence is at most lambda q (1 + c).
-    """
-    c = coherence(vocabulary, dimension) if within is None else within
-    if c >= 1:
-        return math.inf
-    terms = (weight * _look_up(vocabulary, q, h) for weight, q, h, _ in contexts)
-    return math.fsum(terms) * (1 + c) / (1 - c)
-
-
-def near_look_up(probabilities: Sequence[float], token: int, weight: float = 1.0) -> NearLookUp:
-    """The facts of a distribution whose look-up table has `token`."""
-    others = [p for i, p in enumerate(probabilities) if i != token]
-    q = math.fsum(others)
-    h = -math.fsum(p * math.log(p) for p in probabilities if p)
-    distance = math.fsum(abs(p / q - 1 / len(others)) for p in others) if q else 0.0
-    return NearLookUp(weight, q, h, distance)
-
-
-def _look_up(vocabulary: int, q: float, h: float) -> float:
+def look_up(vocabulary: int, q: float, h: float) -> float:
     """q log((N - 1) / (e^h - 1)), and 0 for a certain token: there lambda may be anything."""
     if not 0 <= q <= 1 or not 0 <= h <= math.log(vocabulary) * (1 + 1e-12):
         raise AssumptionError("errors must be probabilities, and entropies from 0 to log N (D5).")

@@ -28,7 +28,7 @@ Proof of G2. By the inequality of the means, 3 (K + 1) + U >= 2 sqrt(3 (K + 1) U
 
 import math
 
-from .assumptions import check
+from byheart.theory.assumptions import check
 
 
 def labellings(numbers: int, positions: int) -> int:
