@@ -61,11 +61,7 @@ class Float64(Retrieval):
     attention: str = fixed("uniform")
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
-        from .retrieval.limits import (
-            Double,
-            case,  # numba is slow to import
-            size,
-        )
+        from .retrieval.limits import Double, case, size  # numba is slow to import
 
         vectors = dataset.vectors
         if vectors.dtype.kind == "i" and beyond_float(vectors):

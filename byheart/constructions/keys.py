@@ -61,22 +61,20 @@ class Reading:
             yield from mixing_layers(self.mixing, self.spec, width, 0)
 
 
-def reading(
-    dataset: Dataset, contexts: Contexts, positions: bool, attention: str, seed: int
-) -> Reading:
+def reading(data: Dataset, contexts: Contexts, positions: bool, mixing: str, seed: int) -> Reading:
     """The shortest keys that the search finds."""
-    single = dataset.length == 1
-    spec = input_of(dataset, positions and not single)
-    seen, sums = sums_of(dataset, contexts, spec)
+    single = data.length == 1
+    spec = input_of(data, positions and not single)
+    seen, sums = sums_of(data, contexts, spec)
     assert sums.own is not None
-    labels, grain = dataset.labels[contexts.first].astype(np.int64), 1 << -seen.exponent
+    labels, grain = data.labels[contexts.first].astype(np.int64), 1 << -seen.exponent
     points = seen.vectors[sums.own]
     if single and max(abs(int(points.min())), abs(int(points.max()))) <= WIDEST:
         hashed, tries = _line(points.astype(np.int64), random.Random(seed))
         return Reading(spec, grain, hashed, "none", hashed.contexts, labels, tries)
     if single:
         sums = replace(sums, indices=sums.own[:, None], which=np.arange(len(labels)), own=None)
-        sums, attention = replace(sums, total=1), "none"
+        sums, mixing = replace(sums, total=1), "none"
     padded = spec.positions or int(np.diff(seen.batch.starts).min()) < spec.length
     columns = seen.vectors if padded else seen.vectors[:-1]
     count, longer = len(labels), 0
@@ -86,7 +84,7 @@ def reading(
         folds = fewest_folds(columns, sums.total, top) + few
         found = hash_contexts(columns, sums, top, folds, 0, random.Random(f"{seed}/{attempt}"))
         if found is not None and len(np.unique(found.contexts)) == count:
-            return Reading(spec, grain, found, attention, found.contexts, labels, attempt + 1)
+            return Reading(spec, grain, found, mixing, found.contexts, labels, attempt + 1)
         longer += attempt % PATIENCE == PATIENCE - 1
     raise ByheartError(
         f"no hash separated all {count} contexts within {ATTEMPTS} attempts; try another `seed`."

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from . import network
-from .network import Dyadic, HardAttention, Layer, Matrix, Mixing, UniformAttention
+from .network import Dyadic, HardAttention, Layer, Matrix, Mixing, SparseAttention, UniformAttention
 
 
 class Lane(NamedTuple):
@@ -120,9 +120,7 @@ def scored(queries: Stream, keys: Stream) -> NDArray[np.bool_]:
     """Where the score is largest, along the last axis; queries and keys by the rows of a head."""
     scales = {row: queries[row].scale + keys[row].scale for row in queries}
     scale = max(scales.values())
-    scores = sum(
-        (queries[row].values * keys[row].values) << (scale - own) for row, own in scales.items()
-    )
+    scores = sum((queries[r].values * keys[r].values) << (scale - own) for r, own in scales.items())
     return scores == scores.max(axis=-1, keepdims=True)
 
 
@@ -156,7 +154,7 @@ def mix(layer: Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
             return {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items()}
         case UniformAttention():
             return _attend(layer, stream, index, keep)
-        case network.SparseAttention():
+        case SparseAttention():
             return _connect(layer, stream, index, keep)
         case HardAttention():
             uniform = layer.uniform
@@ -179,9 +177,7 @@ def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArr
     return plus(take(stream, keep.ravel()), spread)
 
 
-def _connect(
-    layer: network.SparseAttention, stream: Stream, index: NDArray, keep: NDArray
-) -> Stream:
+def _connect(layer: SparseAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
     """h_k + W_O W_V mean of the columns that k is connected to, for the columns in `keep`."""
     count, length = index.shape
     kept = take(stream, keep.ravel())

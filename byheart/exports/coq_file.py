@@ -140,9 +140,7 @@ def _rows(matrix: Matrix, rows: range | None = None, columns: range | None = Non
 
 def _biased(weight: Matrix, bias: Matrix) -> str:
     own = {row: x for row, _, x in bias.entries}
-    return _list(
-        f"({_number(own.get(row, ZERO))}, {_row(weight, row)})" for row in range(weight.rows)
-    )
+    return _list(f"({_number(own.get(r, ZERO))}, {_row(weight, r)})" for r in range(weight.rows))
 
 
 def _number(x: Dyadic) -> str:

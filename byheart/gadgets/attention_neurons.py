@@ -139,12 +139,12 @@ class _Lanes:
     def squares(self) -> HardAttention:
         heads: list[Head] = []
         for j in range(self.length - 1):
-            query: Form = {
+            ask: Form = {
                 self.place: 1,
                 self.extra: -self.length,
                 self.one: -Fraction(2 * j + 1, 2),
             }
-            heads.append(([query], [{self.place: 1}], {self.extra: 1}, {self.square: 4 * j + 2}))
+            heads.append(([ask], [{self.place: 1}], {self.extra: 1}, {self.square: 4 * j + 2}))
         return hard_attention(self.width, heads, "squares")
 
 
@@ -166,18 +166,16 @@ def hard_attention(width: int, heads: Sequence[Head], stage: str = "attend") -> 
     return HardAttention(queries, keys, values, matrix(width, rows, o), len(heads), stage)
 
 
-def _embed(
-    first: Embedding, lanes: _Lanes, positions: bool, ids: Iterable[int] | None
-) -> Embedding:
+def _embed(old: Embedding, lanes: _Lanes, positions: bool, ids: Iterable[int] | None) -> Embedding:
     """The matrix with one column more, and the lanes `one`, `extra` and `place`."""
-    new, n = first.weight.columns, lanes.length
-    weights = {(r, c): v.fraction for r, c, v in first.weight.entries}
+    new, n = old.weight.columns, lanes.length
+    weights = {(r, c): v.fraction for r, c, v in old.weight.entries}
     known = range(new) if ids is None else [x for x in ids if x < new]
     weights |= {(lanes.one, x): Fraction(1) for x in known}
     weights[lanes.extra, new] = Fraction(1)
     weights[lanes.place, new] = Fraction(-1)  # its position is n
     position: dict[int, Number] = {lanes.place: 1}
-    for row, _, v in first.position.entries if positions else ():
+    for row, _, v in old.position.entries if positions else ():
         position[row] = v.fraction
         weights[row, new] = -n * v.fraction
     return Embedding(matrix(lanes.width, new + 1, weights), vector(position, lanes.width), "embed")

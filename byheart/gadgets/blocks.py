@@ -30,9 +30,7 @@ class Block:
 def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
     """The block as a layer, lanes numbered."""
     hidden, width = len(block.units), len(lanes)
-    w1 = {
-        (i, lanes[k]): w for i, (weights, _) in enumerate(block.units) for k, w in weights.items()
-    }
+    w1 = {(i, lanes[k]): w for i, (terms, _) in enumerate(block.units) for k, w in terms.items()}
     w2: dict[tuple[int, int], Number] = {}
     for lane, unit, weight in block.writes:
         w2[lanes[lane], unit] = w2.get((lanes[lane], unit), 0) + weight

@@ -116,10 +116,8 @@ def _grams(matrix: Floats, size: int) -> Floats:
     return np.array([[(a * b).sum(axis=0) for b in columns] for a in columns]).transpose(2, 0, 1)
 
 
-def picked(heads: Heads, numbers: Ints) -> Heads:
-    return heads._replace(
-        query=heads.query[numbers], key=heads.key[numbers], value=heads.value[numbers]
-    )
+def picked(heads: Heads, at: Ints) -> Heads:
+    return heads._replace(query=heads.query[at], key=heads.key[at], value=heads.value[at])
 
 
 def folded(heads: Heads, matrix: Floats) -> Heads:
@@ -159,7 +157,7 @@ class Solution(NamedTuple):
 Solved = tuple[Decoder, float, float]  # with the condition numbers of the features and of M
 
 
-def drawn(shape: Shape, tokens: np.ndarray, random: np.random.Generator) -> Heads:
+def drawn(shape: Shape, tokens: Ints, random: np.random.Generator) -> Heads:
     """Random heads; in few dimensions the most different of several times as many."""
     if shape.dimension >= FEW_DIMENSIONS:
         return draw(shape, random, SCALE)
@@ -170,17 +168,13 @@ def drawn(shape: Shape, tokens: np.ndarray, random: np.random.Generator) -> Head
     return picked(many, spread(features(many, tokens), shape.value_dimension, shape.heads))
 
 
-def unfolded(
-    shape: Shape, heads: Heads, tokens: np.ndarray, wanted: Floats, unembedding: Floats
-) -> Solved:
+def unfolded(shape: Shape, heads: Heads, tokens: Ints, goal: Floats, unembedding: Floats) -> Solved:
     """The decoder for H d_h >= T_0: W_O F = E - x_S, the skip connection is what it is."""
-    matrix, condition = solve(features(heads, tokens), wanted - last(heads, tokens))
+    matrix, condition = solve(features(heads, tokens), goal - last(heads, tokens))
     return decoder(shape, heads, matrix.T, unembedding), condition, 1.0
 
 
-def tight(
-    shape: Shape, heads: Heads, tokens: np.ndarray, wanted: Floats, unembedding: Floats
-) -> Solved:
+def tight(shape: Shape, heads: Heads, tokens: Ints, goal: Floats, unembedding: Floats) -> Solved:
     """The decoder for H d_h + d >= T_0: [W_O, M] [F; x_S] = E, with M folded into the heads.
 
     With M = U s V^T, coordinates are turned by V before and by U^T after (W_U turns them back).
@@ -188,7 +182,7 @@ def tight(
     1 / s, and amplifies no rounding, whatever the condition number of M is.
     """
     d = shape.dimension
-    matrix, condition = solve(np.hstack([features(heads, tokens), last(heads, tokens)]), wanted)
+    matrix, condition = solve(np.hstack([features(heads, tokens), last(heads, tokens)]), goal)
     turn, sizes, basis = np.linalg.svd(matrix[-d:].T)
     folding = float(sizes[0] / sizes[-1]) if sizes[-1] else np.inf
     if folding < LARGEST_FOLDING:

@@ -23,9 +23,7 @@ def interpreted(when: bool = True) -> Iterator[None]:
     """A context in which kernels that are not compiled yet run as plain Python functions."""
     token = _interpreting.set(when)
     try:
-        with np.errstate(
-            over="ignore" if when else None
-        ):  # integers wrap around, as in machine code
+        with np.errstate(over="ignore" if when else None):  # integers wrap, as in machine code
             yield
     finally:
         _interpreting.reset(token)

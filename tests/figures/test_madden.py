@@ -17,13 +17,14 @@ from byheart.figures.madden import MADDEN_1, MADDEN_2, feed_forward
 from byheart.figures.madden.cells import (
     CRITERION,
     _short,
-    cells,
+    by_place,
     place,
     predictions,
     published,
+    smallest,
     steps,
 )
-from byheart.figures.madden.whole import fast, paper, repeated, smallest
+from byheart.figures.madden.whole import fast, paper, repeated
 from byheart.figures.published import column, read
 from byheart.lab.problem import next_token
 from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
@@ -177,8 +178,8 @@ def test_a_seed_that_does_not_get_there_is_censored():
 
 def test_a_cell_is_as_good_as_its_best_seed():
     rows = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1), row(100, 8, None, seed=2)]
-    assert cells(rows)[100, 8].gap == pytest.approx(0.1) and cells(rows)[100, 8].reached
-    assert not cells(rows[1:])[100, 8].reached
+    assert by_place(rows)[100, 8].gap == pytest.approx(0.1) and by_place(rows)[100, 8].reached
+    assert not by_place(rows[1:])[100, 8].reached
 
 
 def test_the_grid_has_no_seeds_of_the_comparison():
@@ -223,7 +224,7 @@ def test_parts_beside_the_grid_are_drawn_without_it():
 
 def test_a_training_that_blew_up_has_no_gap():
     rows = [row(100, 8, None), row(100, 8, None, seed=1)]
-    assert gap(rows[0]) is None and cells(rows)[100, 8].gap is None
+    assert gap(rows[0]) is None and by_place(rows)[100, 8].gap is None
     assert drawn({"fast": rows}).axes[0].texts[0].get_text() == "-"
 
 

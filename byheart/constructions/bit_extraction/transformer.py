@@ -39,15 +39,13 @@ LANES = ("x", "label", "phi", "sum", *TABLE)  # (phi, F, 0) of eq. (50) are phi,
 X, LABEL, PHI, SUM = range(4)
 
 
-def build(
-    dataset: Dataset, contexts: Contexts, options: Labelled, separation: float | None
-) -> Built:
+def build(data: Dataset, contexts: Contexts, options: Labelled, separation: float | None) -> Built:
     """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
 
     The corollary is the theorem for each token put last, so contexts are (multiset, own token).
     """
-    spec = input_of(dataset, bool(options.positions))
-    seen = known_columns(dataset, contexts, spec, separation)
+    spec = input_of(data, bool(options.positions))
+    seen = known_columns(data, contexts, spec, separation)
     random, N, n = Random(options.seed), len(contexts), spec.length
     # eq. (48), (49)
     tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)
@@ -58,11 +56,11 @@ def build(
     space = spec.coordinates, seen.radius, seen.separation
     key_bits = token_key_bits(n * N, *space)  # R_1
     first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
-    second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(dataset))
+    second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(data))
     part = feed_forwards(lookup("x", first, "phi"), LANES)  # eq. (50)
     end = rest(n, options.attention, ids, lookup("x", second, "label"))
-    network = Network(spec, (embed(tokens), *part, *end), dataset.every)
-    return built(network, dataset, tokens.tries + ids.tries)
+    network = Network(spec, (embed(tokens), *part, *end), data.every)
+    return built(network, data, tokens.tries + ids.tries)
 
 
 def predict(

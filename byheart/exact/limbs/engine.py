@@ -163,16 +163,14 @@ def _even(rows: int) -> int:
     return max(1, -(-rows // pieces))
 
 
-def _sequences(
-    runners: Sequence["_Runner"], tokens: Numbers, index: NDArray, every: bool
-) -> Numbers:
+def _sequences(rest: Sequence["_Runner"], tokens: Numbers, index: NDArray, every: bool) -> Numbers:
     """One chunk of sequences through the layers where columns meet and the stacks after them."""
-    if not runners:
+    if not rest:
         wanted = index if every else index[:, -1:]
         return Numbers(tokens.limbs[wanted.ravel()], tokens.base)
     numbers = tokens
-    for runner in runners:
-        keep = 1 if runner is runners[-1] and not every else index.shape[1]
+    for runner in rest:
+        keep = 1 if runner is rest[-1] and not every else index.shape[1]
         _, lanes, size = numbers.limbs.shape
         joined = np.empty((len(index) * keep, 2 * lanes, size + 1), dtype=np.uint64)
         if isinstance(runner.stack.mixing, SparseAttention):

@@ -135,9 +135,7 @@ class Registers:
 def registers(run: Folds, point: int) -> Registers:
     """The registers of a run. Bits that folds read are grouped in the order of the steps."""
     read = {lane for fold in run.folds for lane, _ in fold.reads}
-    bits = sorted(
-        (step, lane, amount) for lane in read for step, amount in run.counts.get(lane, ())
-    )
+    bits = sorted((step, lane, more) for lane in read for step, more in run.counts.get(lane, ()))
     groups = -(-len(bits) // GROUP)
     updates: list[list[tuple[int, int]]] = [[] for _ in run.steps]
     kept: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)

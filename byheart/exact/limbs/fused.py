@@ -26,9 +26,7 @@ from .arithmetic import (
 
 # An index of type uint64 is faster than one that may be negative, hence these.
 TWO, THREE, FOUR, FIVE, SIX, SEVEN, NINE, TEN = (np.uint64(i) for i in (2, 3, 4, 5, 6, 7, 9, 10))
-SIGN = np.uint64(
-    63
-)  # shifts by it, instead of comparisons, avoid branches that are often mispredicted
+SIGN = np.uint64(63)  # shifts by it, not comparisons: branches are often mispredicted
 STEP = np.uint64(8)  # numbers of a step of fold_run before its updates and lookups
 DONE, SINGLY, GIVE_UP = 1, 0, -1
 FAR = 1 << 60
@@ -478,11 +476,8 @@ def gather(M, I, op):
             end += uint64(I[opened + uint64(I[k])])
             place += size
             k += ONE
-    return (
-        DONE
-        if _add_all(M, I, I[op + 2], I[op + 7], size, np.int64(found), np.int64(end))
-        else SINGLY
-    )
+    done = _add_all(M, I, I[op + 2], I[op + 7], size, np.int64(found), np.int64(end))
+    return DONE if done else SINGLY
 
 
 @inlined

@@ -202,14 +202,12 @@ def _linear(writer: Writer, layer: Linear, sources: Sequence[int], target: int, 
     writer.op(LINEAR, 0, 0, first_write, len(writer.writes), first_add, len(writer.adds))
 
 
-def _feed_forward(
-    writer: Writer, layer: FeedForward, hidden: int, gated: Mapping[int, int]
-) -> None:
+def _feed_forward(writer: Writer, layer: FeedForward, units: int, gated: Mapping[int, int]) -> None:
     """A block on its own: TABLE, PIECES or GENERAL."""
     table = table_of(layer, writer.point)
     pieces = pieces_of(layer, writer.point) if table is None else None
     if pieces and not gated.keys() & set(pieces.targets):  # only GENERAL closes lanes
-        _pieces(writer, pieces, hidden)
+        _pieces(writer, pieces, units)
         return
     written = {row for row, _, _ in (*layer.W2.entries, *layer.b2.entries)}
     first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
@@ -222,7 +220,7 @@ def _feed_forward(
         guard = writer.const(-constant) if plain and constant < 0 else -1
         if not constant and [value for _, value in terms] == [ONE, ONE]:
             guard = -2
-        slot = writer.lane + terms[0][0] if alias else hidden + row
+        slot = writer.lane + terms[0][0] if alias else units + row
         added = writer.const(constant) if constant else -1
         writer.units.append((start, len(writer.terms), added, slot, int(alias), guard))
     for row, column, value in layer.W2.entries:
@@ -265,9 +263,7 @@ def _pieces(writer: Writer, pieces: Pieces, hidden: int) -> None:
     writer.op(PIECES, 0, 0, 0, 0, 0, 0, *places)
 
 
-def _table(
-    writer: Writer, table: Table, first: int, general: Sequence[int] = (0, 0, 0, 0, 0, 0)
-) -> None:
+def _table(writer: Writer, table: Table, first: int, general: Sequence[int] = (0,) * 6) -> None:
     """TABLE (lane, size, first constant, lanes, first target)."""
     targets = len(writer.adds)
     writer.adds += [(writer.lane + row, 0) for row in table.columns]

@@ -61,15 +61,11 @@ def theirs(d: int) -> Points:
 
 
 def slopes(rows: RowsByLabel) -> dict[int, Fit]:
-    return {
-        d: fit for d in HEADS for fit in accuracies.law(f"ours, d = {d}", ours(rows, d), 1, "H")
-    }
+    return {d: f for d in HEADS for f in accuracies.law(f"ours, d = {d}", ours(rows, d), 1, "H")}
 
 
 def published_slopes() -> dict[int, Fit]:
-    return {
-        d: fit for d in HEADS for fit in accuracies.law(f"published, d = {d}", theirs(d), 1, "H")
-    }
+    return {d: f for d in HEADS for f in accuracies.law(f"published, d = {d}", theirs(d), 1, "H")}
 
 
 def authors_slopes() -> dict[int, Fit]:

@@ -64,9 +64,7 @@ def finding(rows: RowsByLabel) -> str:
     if not every:
         return ""
     best = {kind: least(rows.get(kind, ())) for kind in sweeps.KINDS}
-    losses = [
-        f"{kind} {x[1]:.3f} with {plural(blocks(x[0]), 'block')}" for kind, x in best.items() if x
-    ]
+    losses = [f"{k} {x[1]:.3f} with {plural(blocks(x[0]), 'block')}" for k, x in best.items() if x]
     row = max(every, key=lambda row: row["predictions"])
     accuracy = max(row["accuracy"] for row in every)
     limit = (

@@ -1,7 +1,7 @@
 """What both figures of madden2024 share: their data, and a heat map of the gap to the entropy."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Criterion, Row
 from ...pictures import INK, PALE
 from .. import plotting
-from ..figure import gap
+from ..figure import RowsByLabel, gap
 from ..plotting import Axes
 from ..published import read
 
@@ -76,7 +76,7 @@ def place(row: Row) -> Place:
     return trial["data"][SEQUENCES] // PREDICTED, trial["sizes"]["neurons"]
 
 
-def cells(rows: Iterable[Row]) -> dict[Place, Cell]:
+def by_place(rows: Iterable[Row]) -> dict[Place, Cell]:
     groups: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
         groups[place(row)].append(row)
@@ -89,9 +89,9 @@ def published(figure: str = "madden") -> dict[Place, float]:
     return {(int(row["stories"]), int(row["neurons"])): float(row["gap"]) for row in table}
 
 
-def smallest_by_stories(rows: Iterable[Row]) -> dict[int, Smallest]:
-    """The smallest model that memorises, by the number of stories."""
-    return results.smallest(rows, lambda row: place(row)[0])
+def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
+    """The smallest model of our protocol that memorises, by the number of stories."""
+    return results.smallest(rows.get(FAST, ()), lambda row: place(row)[0])
 
 
 def steps(rows: Iterable[Row]) -> int:
@@ -99,20 +99,22 @@ def steps(rows: Iterable[Row]) -> int:
     return max((sum(each["planned"] for each in row["attempts"]) for row in rows), default=0)
 
 
-def draw_gaps(picture: Any, rows: Sequence[Row], figure: str) -> None:
+def draw_gaps(picture: Any, rows: RowsByLabel, figure: str) -> None:
     """Our heat map and the published one, with frames around the smallest that memorise."""
     left, right = picture.subplots(1, 2, width_ratios=(14, 8.4))
-    if grid := cells(rows):
+    if grid := by_place(rows.get(FAST, ())):
         gaps = {at: cell.gap for at, cell in grid.items()}
         counts = {stories: cell.rows[0]["contexts"] for (stories, _), cell in grid.items()}
-        memorise = [place(each.best) for each in smallest_by_stories(rows).values() if each.best]
+        memorise = [place(each.best) for each in smallest(rows).values() if each.best]
         _draw_heat_map(left, gaps, counts, memorise, "Ours: gap to the entropy")
         order, columns = _grid(grid)
         for (stories, neurons), cell in grid.items():
             if not cell.reached:
                 x, y = columns.index(neurons) + 0.34, order.index(stories) - 0.3
                 left.plot(x, y, "^", color=_ink(cell.gap), markersize=2.6)
-        left.set_xlabel(f"neurons m   (▲ 1 % not reached in {steps(rows):,} steps)", color=INK)
+        left.set_xlabel(
+            f"neurons m   (▲ 1 % not reached in {steps(rows[FAST]):,} steps)", color=INK
+        )
     table = read(f"{figure}-smallest")
     contexts = {int(row["stories"]): int(row["contexts"]) for row in table}
     framed = [(int(row["stories"]), int(row["neurons"])) for row in table]

@@ -20,18 +20,7 @@ from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, s
 from ..fits import Fit, curve, polynomial
 from ..plotting import Axes, Picture
 from ..published import column, read
-from .cells import (
-    CRITERION,
-    FAST,
-    PAPERS,
-    PREDICTED,
-    cells,
-    draw_gaps,
-    place,
-    predictions,
-    published,
-    smallest_by_stories,
-)
+from . import cells
 
 DIMENSION = 16
 STORIES = (100, 200, 400, 700, 1000)
@@ -47,45 +36,41 @@ FROZEN = (
 def parts(settings: Settings) -> list[Part]:
     """The search for the smallest m, and one cell by the authors' protocol."""
     stories = STORIES[:2] if settings.quick else STORIES
-    dataset = predictions(data.stories(settings.data), max(stories))
+    dataset = cells.predictions(data.stories(settings.data), max(stories))
     wanted: list[tuple[str, tuple[int, ...], tuple[int, ...], int]] = [
-        (FAST, stories, NEURONS, SEEDS),
-        (PAPERS, ORIENTATION[:1], ORIENTATION[1:], 1),
+        (cells.FAST, stories, NEURONS, SEEDS),
+        (cells.PAPERS, ORIENTATION[:1], ORIENTATION[1:], 1),
     ]
     if settings.quick:
-        wanted = [(FAST, stories, NEURONS, 1)]
+        wanted = [(cells.FAST, stories, NEURONS, 1)]
     parts = []
     for name, counts, neurons, repeats in wanted:
-        axes = ((SEQUENCES, tuple(n * PREDICTED for n in counts)), ("neurons", neurons))
+        axes = ((SEQUENCES, tuple(n * cells.PREDICTED for n in counts)), ("neurons", neurons))
         how = replace(protocol("madden2024", name), frozen=FROZEN)
-        rest = (how, CRITERION, settings.repeats(repeats), name == FAST)
+        rest = (how, cells.CRITERION, settings.repeats(repeats), name == cells.FAST)
         sizes = {"dimension": DIMENSION}
         parts.append(make_part(name, dataset, "madden2024", sizes, axes, *rest))
     return parts
 
 
-def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
-    return smallest_by_stories(rows.get(FAST, ()))
-
-
 def neurons(each: Smallest) -> list[int]:
-    return sorted(place(row)[1] for row in each.reached)
+    return sorted(cells.place(row)[1] for row in each.reached)
 
 
 def is_least(each: Smallest, best: Row) -> bool:
     """Whether the size below the smallest m was tried and did not memorise."""
-    smaller = [m for m in NEURONS if m < place(best)[1]]
-    return not smaller or smaller[-1] in {place(x)[1] for x in each.rows if not x["reached"]}
+    smaller = [m for m in NEURONS if m < cells.place(best)[1]]
+    return not smaller or smaller[-1] in {cells.place(x)[1] for x in each.rows if not x["reached"]}
 
 
 def bracket(each: Smallest, seed: int) -> str:
     """The smallest m of this seed, and the largest below it that was tried in vain."""
     best = each.by_seed[seed]
-    sizes = [place(row)[1] for row in each.rows if row["trial"]["seed"] == seed]
+    sizes = [cells.place(row)[1] for row in each.rows if row["trial"]["seed"] == seed]
     if best is None:
         return f"not with {max(sizes)}"
-    below = max((m for m in sizes if m < place(best)[1]), default=None)
-    return f"{place(best)[1]}" + ("" if below is None else f" (not {below})")
+    below = max((m for m in sizes if m < cells.place(best)[1]), default=None)
+    return f"{cells.place(best)[1]}" + ("" if below is None else f" (not {below})")
 
 
 def trained(m: int, vocabulary: int) -> int:
@@ -101,9 +86,11 @@ def needed(contexts: int, vocabulary: int) -> int:
 
 def fits(rows: RowsByLabel) -> list[Fit]:
     """Lines through the smallest m over contexts, ours (any seed counts) and published."""
-    best = [row for each in smallest(rows).values() if (row := each.best) and is_least(each, row)]
+    best = [
+        row for each in cells.smallest(rows).values() if (row := each.best) and is_least(each, row)
+    ]
     table = read("madden-2-smallest")
-    ours = [row["contexts"] for row in best], [place(row)[1] for row in best]
+    ours = [row["contexts"] for row in best], [cells.place(row)[1] for row in best]
     theirs = column(table, "contexts"), column(table, "neurons")
     return [
         polynomial(f"neurons, {whose}", n, m, 1)
@@ -114,13 +101,13 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
     halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
-    draw_gaps(halves[0], rows.get(FAST, ()), "madden-2")
+    cells.draw_gaps(halves[0], rows, "madden-2")
     _draw_smallest(halves[1].subplots(), rows)
 
 
 def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
     """The smallest m over contexts, with the bounds for any distributions of as many."""
-    table, found = read("madden-2-smallest"), smallest(rows)
+    table, found = read("madden-2-smallest"), cells.smallest(rows)
     axes.set_yscale("log")
     n, m = column(table, "contexts"), column(table, "neurons")
     plotting.published(axes, n, m, "published, powers of two, one training each")
@@ -133,7 +120,7 @@ def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
         repeats = seeds([row for each in found.values() for row in each.rows])
         plotting.ours(axes, reached, f"ours, least of {repeats}; bars to the largest")
     if out := [each.largest for each in found.values() if not each.reached]:
-        tried = [row["contexts"] for row in out], [place(row)[1] for row in out]
+        tried = [row["contexts"] for row in out], [cells.place(row)[1] for row in out]
         plotting.not_reached(axes, *tried, "not reached by any m tried")
     span = np.linspace(min(n), max(n), 50)
     for fit in fits(rows):
@@ -152,7 +139,7 @@ def table(rows: RowsByLabel) -> Table:
     """By stories: contexts and smallest m, ours and published, and what the bounds say for ours."""
     theirs = {int(row["stories"]): row for row in read("madden-2-smallest")}
     lines = []
-    for stories, each in smallest(rows).items():
+    for stories, each in cells.smallest(rows).items():
         row, known = each.rows[0], theirs[stories]
         contexts, words = row["contexts"], row["vocabulary"]
         least = f"{trained(min(found), words):,}" if (found := neurons(each)) else ""
@@ -166,7 +153,7 @@ def table(rows: RowsByLabel) -> Table:
 
 def finding(rows: RowsByLabel) -> str:
     """The least m beside the contexts, for the fewest and the most stories."""
-    found = {stories: each for stories, each in smallest(rows).items() if each.best}
+    found = {stories: each for stories, each in cells.smallest(rows).items() if each.best}
     if not found:
         return ""
     said = []
@@ -185,13 +172,13 @@ def finding(rows: RowsByLabel) -> str:
 
 def by_their_protocol(rows: RowsByLabel) -> str:
     """How the cells of the authors' protocol ended, beside the published ones."""
-    known = published("madden-2")
+    known = cells.published("madden-2")
     ends = [
         f"m = {at[1]} ends {cell.gap:.3g} nats above the entropy (published {known[at]:.3g})"
-        for at, cell in cells(rows.get(PAPERS, ())).items()
+        for at, cell in cells.by_place(rows.get(cells.PAPERS, ())).items()
         if cell.gap is not None
     ]
     return f" By the authors' protocol here, of 100 stories, {' and '.join(ends)}." if ends else ""
 
 
-MADDEN_2 = described("madden-2", (FAST, PAPERS), parts, draw, table, finding, fits)
+MADDEN_2 = described("madden-2", (cells.FAST, cells.PAPERS), parts, draw, table, finding, fits)

@@ -100,14 +100,12 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
     words, d = table.shape
     lanes = d + masked
     if dataset.kind == "vector":
-        embedding: exact.Layer = exact.Linear(
-            _matrix(table.T, d, words), exact.vector({}, d), "embed"
-        )
+        first: exact.Layer = exact.Linear(_matrix(table.T, d, words), exact.vector({}, d), "embed")
     else:  # words have a column each; column 0 is the padding's
         lane = np.full((words, int(masked)), Fraction(1), object)
         padding = np.full((1, lanes), Fraction(0), object)
         columns = np.concatenate([padding, np.hstack([table, lane])])
-        embedding = exact.Embedding(_matrix(columns.T, lanes, words + 1), exact.vector({}, lanes))
+        first = exact.Embedding(_matrix(columns.T, lanes, words + 1), exact.vector({}, lanes))
     # The mean of all columns or, with the lane that marks words, of those where it is 1.
     head = len(tensors["attention.value.weight"])
     value = _matrix(tensors["attention.value.weight"], head, lanes)
@@ -123,7 +121,7 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
     return exact.Network(
         input_of(dataset, positions=False),
         (
-            embedding,
+            first,
             *_learnt(tensors, "first", lanes),
             attention,
             *_learnt(tensors, "second", lanes),

@@ -40,9 +40,7 @@ DEFINITION_1 = (
 class Adversarial(NamedTuple):
     """The data of Theorem 1, which no choice of k parameters memorises."""
 
-    interpolated: (
-        int  # n' contexts of T tokens; their distributions are outside the image's closure
-    )
+    interpolated: int  # n' contexts of T tokens, with distributions outside the image's closure
     length: int  # T
     contexts: int  # of all documents, with the prefixes: those of the first n' words (D5)
     limit: int  # (2 + 1 / (omega - 1)) k / (omega - 1) + 1, rounded down
@@ -113,10 +111,8 @@ def parameters(
     >>> parameters(vocabulary=10, length=4, dimension=3, heads=2, head_dimension=1, width=20)
     346
     """
-    check(
-        vocabulary=(vocabulary, 2), length=(length, 1), dimension=(dimension, 1), width=(width, 1)
-    )
-    check(heads=(heads, 1), head_dimension=(head_dimension, 1))
+    check(vocabulary=(vocabulary, 2), length=(length, 1), dimension=(dimension, 1))
+    check(width=(width, 1), heads=(heads, 1), head_dimension=(head_dimension, 1))
     omega, T, d, m = vocabulary, length, dimension, width
     return omega * m + m * (d + 1) + 4 * heads * head_dimension * d + (omega + T) * d
 

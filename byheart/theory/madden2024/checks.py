@@ -40,6 +40,7 @@ from .exponentials import separated
 from .kruskal import PRIME, Minors, Powers, always_dependent, kruskal, spanning
 
 Context = tuple[int, ...]
+Contexts = Sequence[Context] | None  # None: all
 DECIDED = 60  # rows or columns up to which ranks are computed over the rationals
 CONTEXTS = 100_000
 
@@ -141,9 +142,7 @@ def theorem_3(activation: str, a: Sequence[Real], b: Sequence[Real], seed: int =
     return _ranks(wanted, reached, wanted, complete)
 
 
-def theorem_4(
-    z: Sequence[Real], u: Sequence[Real], contexts: Sequence[Context] | None = None
-) -> Check:
+def theorem_4(z: Sequence[Real], u: Sequence[Real], contexts: Contexts = None) -> Check:
     """Whether attention with d = 1 gives distinct numbers, none zero, to these contexts.
 
     Default: to all contexts of 1 to len(u) tokens. f(z, u, alpha) = <x, softmax(x x_t)> with
@@ -156,9 +155,7 @@ def theorem_4(
     return _injective(chosen, separated(values))
 
 
-def theorem_6(
-    z: Sequence[Real], u: Sequence[Real], contexts: Sequence[Context] | None = None
-) -> Check:
+def theorem_6(z: Sequence[Real], u: Sequence[Real], contexts: Contexts = None) -> Check:
     """Whether the weighted sum of token values, sum of u_t z_{alpha_t}, does so; in rationals."""
     z, u = exact(z), exact(u)
     chosen = _contexts(z, u, contexts)
@@ -181,9 +178,7 @@ def _injective(contexts: Sequence[Context], places: tuple[int, ...] | None) -> C
     return Check("refuted", f"{' and '.join(map(str, pair))} {has}", pair=pair)
 
 
-def _contexts(
-    z: Sequence[Real], u: Sequence[Real], contexts: Sequence[Context] | None
-) -> list[Context]:
+def _contexts(z: Sequence[Real], u: Sequence[Real], contexts: Contexts) -> list[Context]:
     """The contexts given, if A2 holds, or all of them."""
     count = sum(len(z) ** t for t in range(1, len(u) + 1)) if contexts is None else len(contexts)
     if count > CONTEXTS:

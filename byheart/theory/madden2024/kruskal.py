@@ -11,6 +11,7 @@ from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, nmod, nmod_mat
 
 from .balls import FUNCTIONS, ball
 
+Rationals = Sequence[Fraction]
 PRIME = 2**61 - 1
 SUBSETS = 20_000  # sets of columns that are all tried; of more, a sample
 SAMPLE = 200
@@ -22,9 +23,7 @@ SYMMETRY = {"tanh": 0, "arctan": 0, "erf": 0, "cos": 0, "logistic": 1, "gelu": 1
 class Powers:
     """[c_k a_i^k] and [b_j^k] over a field: psi(a b^T) = left right^T (Theorem 2)."""
 
-    def __init__(
-        self, psi: Mapping[int, Fraction], a: Sequence[Fraction], b: Sequence[Fraction]
-    ) -> None:
+    def __init__(self, psi: Mapping[int, Fraction], a: Rationals, b: Rationals) -> None:
         self.support = sorted(psi)
         self.coefficients = [psi[k] for k in self.support]
         self.a, self.b = a, b
@@ -120,7 +119,7 @@ def smallest_relation(matrix: fmpq_mat, most: int) -> Relation | None:
     return None
 
 
-def mirrored_relation(activation: str, b: Sequence[Fraction]) -> Relation | None:
+def mirrored_relation(activation: str, b: Rationals) -> Relation | None:
     """Columns of psi(a b^T) that are dependent for every a, because of a symmetry of psi.
 
     psi(-x) = -psi(x) for tanh, arctan and erf, psi(-x) = psi(x) for cos; psi(x) + psi(-x) = 1 for
@@ -138,7 +137,7 @@ def mirrored_relation(activation: str, b: Sequence[Fraction]) -> Relation | None
     return Relation((i, j, k, m), (b[k], -b[k], -b[i], b[i]))
 
 
-def spanning(activation: str, b: Sequence[Fraction]) -> list[int]:
+def spanning(activation: str, b: Rationals) -> list[int]:
     """Columns of psi(a b^T) that span all others, for every a.
 
     Of a pair b, -b one column is the other up to its sign (tanh, arctan, erf, cos), or up to its
@@ -150,7 +149,7 @@ def spanning(activation: str, b: Sequence[Fraction]) -> list[int]:
     return [j for j in range(len(b)) if j not in dropped]
 
 
-def always_dependent(activation: str, b: Sequence[Fraction]) -> int | None:
+def always_dependent(activation: str, b: Rationals) -> int | None:
     """How many columns, at least, are dependent for every a: those of a pair, or of two pairs."""
     if len(spanning(activation, b)) == len(b):
         return None
@@ -160,9 +159,7 @@ def always_dependent(activation: str, b: Sequence[Fraction]) -> int | None:
 class Minors:
     """The minors of psi(a b^T), in balls of 16 bits per row or column and 100 more, or of more."""
 
-    def __init__(
-        self, activation: str, a: Sequence[Fraction], b: Sequence[Fraction], seed: int
-    ) -> None:
+    def __init__(self, activation: str, a: Rationals, b: Rationals, seed: int) -> None:
         self.function, self.a, self.b = FUNCTIONS[activation], a, b
         self.draw = random.Random(seed)
         bits = 16 * min(len(a), len(b)) + 100

@@ -190,9 +190,7 @@ def _sorted(records: NDArray, *fields: str) -> NDArray:
     alike[1:] = high[1:] == high[:-1]
     alike[:-1] |= alike[1:]
     some = order[alike]
-    order[alike] = some[
-        np.lexsort([records[name][some] for name in (*reversed(fields), "low", "high")])
-    ]
+    order[alike] = some[np.lexsort([records[x][some] for x in (*reversed(fields), "low", "high")])]
     return picked(records, order)
 
 
