@@ -45,7 +45,6 @@ class ModelData(Generic[N, C]):
 
     @property
     def every(self) -> bool:
-        """Whether it answers every token."""
         return self.network.every  # type: ignore[attr-defined]
 
     @property

@@ -48,7 +48,6 @@ BITS = 64
 
 
 def longest() -> int | None:
-    """The option that both forms have."""
     return option(None, f"Maximum bits per parameter [{BITS}].", metavar="B", least=1)
 
 

@@ -58,7 +58,6 @@ class OneLayerNarrow(NeuronDecoder):
         return None if self.neurons is None else shape
 
     def _largest(self, targets: Targets) -> Shape:
-        """The sizes with as many neurons as may be tried."""
         check_vocabulary(self.name, targets)
         contexts = len(targets)
         shape = self.sizes(targets, DIMENSION, self.neurons or contexts, "tanh", share=True)

@@ -110,7 +110,6 @@ def parts(batch: Batch, chunk: int) -> Iterator[slice]:
 
 
 def positions(spec: Input) -> Ints:
-    """The position of every column; the extra one's is the length."""
     return np.arange(-1, spec.length)[-spec.columns :] % (spec.length + 1)
 
 

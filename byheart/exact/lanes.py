@@ -21,7 +21,6 @@ Stream = dict[int, Lane]  # lanes that are zero everywhere may be missing
 
 
 def affine(weight: Matrix, bias: Matrix, stream: Stream, size: int) -> Stream:
-    """weight stream + bias, on `size` columns."""
     constants = {row: terms[0][1] for row, terms in bias.by_row.items()}
     return {
         row: combine(weight.by_row.get(row, ()), constants.get(row), stream, size)
@@ -70,7 +69,6 @@ def plus(stream: Stream, change: Stream) -> Stream:
 
 
 def lanes_read(weights: Matrix) -> set[int]:
-    """The lanes that a matrix reads."""
     return {column for _, column, _ in weights.entries}
 
 

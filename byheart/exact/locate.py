@@ -91,7 +91,6 @@ def changes(
 
 
 def with_value(network: Network, place: Place, value: Fraction) -> Network:
-    """The network with one parameter changed."""
     layers: list[Any] = list(network.layers)
     tensor: Matrix = layers[place.layer].tensors[place.tensor]
     values = {(row, column): x.fraction for row, column, x in tensor.entries}

@@ -85,7 +85,6 @@ def quiet() -> Iterator[None]:
 
 
 def loaded(folder: Path, **options: Any) -> Any:
-    """A stock folder in transformers, as it lies there; the closed list has passed it."""
     library = package("transformers", "the runtime transformers")
     package("torch", "the runtime transformers")
     with quiet():

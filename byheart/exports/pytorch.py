@@ -30,14 +30,12 @@ def write(folder: Path, files: Files) -> None:
 
 
 def write_network(model: Model, folder: Path) -> None:
-    """model.py, config.json and model.safetensors of a float64 network."""
     check_network(model)
     tensors = float_tensors(model.network)
     write(folder, _files("network.py", described_network(model), tensors))
 
 
 def write_decoder(model: Model, folder: Path) -> None:
-    """model.py, config.json and model.safetensors of a decoder."""
     check_decoder(model, "torch")
     tensors = dict(model.network.tensors)
     write(folder, _files("decoder.py", described_decoder(model), tensors))

@@ -61,7 +61,6 @@ def pairs(source: Source) -> list[tuple[str, str, str]]:
 
 
 def reviews(source: Source) -> list[tuple[str, str]]:
-    """IMDb: (label, text)."""
     return [(str(label), text) for label, text in _rows(source, "imdb", ("label", "text"))]
 
 

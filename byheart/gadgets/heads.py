@@ -59,7 +59,6 @@ def draw(shape: Shape, random: np.random.Generator, scales: tuple[float, ...] = 
 
 
 def rows(targets: Targets) -> NDArray[np.int32]:
-    """The tokens of contexts that have one length, [T, S]."""
     return targets.tokens.reshape(len(targets), -1)
 
 
@@ -69,7 +68,6 @@ def last(heads: Heads, tokens: NDArray) -> Floats:
 
 
 def features(heads: Heads, tokens: NDArray) -> Floats:
-    """W_V A(t) of all heads, [T, H d_h]."""
     (count, length), (many, size, d) = tokens.shape, heads.query.shape
     result = np.empty((count, many * size))
     step = max(1, BLOCK // max(1, many * (length + 3 * d)))
@@ -157,7 +155,7 @@ class Solution(NamedTuple):
 Solved = tuple[Decoder, float, float]  # with the condition numbers of the features and of M
 
 
-def drawn(shape: Shape, tokens: Ints, random: np.random.Generator) -> Heads:
+def drawn(shape: Shape, tokens: NDArray, random: np.random.Generator) -> Heads:
     """Random heads; in few dimensions the most different of several times as many."""
     if shape.dimension >= FEW_DIMENSIONS:
         return draw(shape, random, SCALE)
@@ -168,13 +166,15 @@ def drawn(shape: Shape, tokens: Ints, random: np.random.Generator) -> Heads:
     return picked(many, spread(features(many, tokens), shape.value_dimension, shape.heads))
 
 
-def unfolded(shape: Shape, heads: Heads, tokens: Ints, goal: Floats, unembedding: Floats) -> Solved:
+def unfolded(
+    shape: Shape, heads: Heads, tokens: NDArray, goal: Floats, unembedding: Floats
+) -> Solved:
     """The decoder for H d_h >= T_0: W_O F = E - x_S, the skip connection is what it is."""
     matrix, condition = solve(features(heads, tokens), goal - last(heads, tokens))
     return decoder(shape, heads, matrix.T, unembedding), condition, 1.0
 
 
-def tight(shape: Shape, heads: Heads, tokens: Ints, goal: Floats, unembedding: Floats) -> Solved:
+def tight(shape: Shape, heads: Heads, tokens: NDArray, goal: Floats, unembedding: Floats) -> Solved:
     """The decoder for H d_h + d >= T_0: [W_O, M] [F; x_S] = E, with M folded into the heads.
 
     With M = U s V^T, coordinates are turned by V before and by U^T after (W_U turns them back).

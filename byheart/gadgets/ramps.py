@@ -49,7 +49,6 @@ def _multiply(a, rest_a, b, rest_b):
 
 @njit
 def _solve(x, rest, slope, bias, starts, token, value, weights):  # pragma: no cover (compiled)
-    """Fill in the output weights, point after point."""
     size = weights.shape[1]
     level, level_rest = np.zeros(size), np.zeros(size)  # what the neurons so far give at x_k
     rise, rise_rest = np.zeros(size), np.zeros(size)  # their slopes

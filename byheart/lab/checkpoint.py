@@ -74,7 +74,6 @@ def config(architecture: Architecture) -> dict[str, Any]:
 
 
 def save(architecture: Architecture, tensors: dict[str, NDArray], target: Path) -> None:
-    """Write the folder, which appears whole or not at all."""
     try:
         with appearing(target, force=False) as part:
             text = json.dumps(config(architecture), indent=2) + "\n"

@@ -92,7 +92,6 @@ class Problem:
         return Facts(len(self), *own)
 
     def loss(self, logits: NDArray) -> float:
-        """The summed loss of logits [n, outputs], in doubles."""
         logits = logits.astype(np.float64)
         if self.squared:
             return float((self.count * (logits[self.context, 0] - self.signs) ** 2).sum())

@@ -174,7 +174,6 @@ class Trial:
 
 
 def trial(row: Mapping[str, Any]) -> Trial:
-    """The trial with this JSON."""
     protocol, search = row["protocol"], row["protocol"]["search"]
     if search is not None:
         search = Search(search["trials"], tuple(search["rate"]), tuple(search["warmup"]))

@@ -119,7 +119,6 @@ def execute(
 
 
 def left(seconds: float) -> str:
-    """The remaining time in words."""
     if seconds < 60:
         return "under a minute left"
     if seconds < 5400:

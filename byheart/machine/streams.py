@@ -45,7 +45,6 @@ def number(value: int) -> bytes:
 
 
 def stream(data: bytes) -> bytes:
-    """The shortest of its packed forms."""
     forms = [bytes([PLAIN]) + data, bytes([BZIP2]) + bz2.compress(data, 9)]
     for letters in LETTERS:
         content = lzma.compress(data, lzma.FORMAT_RAW, filters=filters(letters, len(data)))

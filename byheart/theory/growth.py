@@ -24,7 +24,6 @@ class Shape(NamedTuple):
 
 
 def sizes(shape: Shape, contexts: float) -> dict[str, float]:
-    """Nonzero parameters, by method and form."""
     n, dimension, C, vocabulary = shape
     N, count, p = contexts, round(contexts), 1 - 1 / C
     d = dimension if n == 1 else 1  # coordinates of a point: a sequence is one number

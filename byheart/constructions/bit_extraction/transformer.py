@@ -66,7 +66,6 @@ def build(data: Dataset, contexts: Contexts, options: Labelled, separation: floa
 def predict(
     dataset: Dataset, contexts: Contexts, positions: bool, separation: float | None
 ) -> Predicted:
-    """Its size, before anything is built."""
     spec = input_of(dataset, positions)
     seen = known_columns(dataset, contexts, spec, separation)
     d, labels, marked = spec.coordinates, len(dataset.label_names), len(seen.marked)
@@ -89,7 +88,6 @@ def token_table(
 
 
 def label_bits(dataset: Dataset) -> int:
-    """Bits of the labels 1, ..., C."""
     return len(dataset.label_names).bit_length()
 
 

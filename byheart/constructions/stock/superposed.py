@@ -54,7 +54,6 @@ def codes(count: int, size: int, answers: NDArray, random: np.random.Generator) 
 
 
 def entropy(answers: NDArray) -> float:
-    """Bits of the answers by their frequencies."""
     counts = np.unique(answers, return_counts=True)[1]
     return float(-(counts * np.log2(counts / counts.sum())).sum())
 

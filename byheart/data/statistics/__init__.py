@@ -21,7 +21,6 @@ __all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "coun
 
 
 def count(data: Dataset | Documents, epsilons: Sequence[float] = EPSILONS) -> Statistics:
-    """The statistics of data; documents are counted in place, no context is written out."""
     if not isinstance(data, Documents):
         return _labelled(dataset_of(data), epsilons)
     from . import corpus  # compiled code is loaded only for this

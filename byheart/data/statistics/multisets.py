@@ -33,7 +33,6 @@ Hashes = NDArray[np.uint64]
 
 
 def random_words(vocabulary: int) -> Hashes:
-    """A random number for each token; a multiset is hashed to their sum."""
     return np.random.default_rng(0).integers(0, 2**64, vocabulary, np.uint64)
 
 

@@ -270,7 +270,6 @@ def _without_large(
 
 
 def _room(rows: Rows, size: int, vocabulary: int) -> Room:
-    """Arrays for `size` members; near is for one batch."""
     return Room(
         members=np.empty(size + 1, np.uint32),
         tokens=np.empty(size, rows.ids.dtype),

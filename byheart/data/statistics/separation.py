@@ -67,7 +67,6 @@ class Exact(NamedTuple):
 
 
 def exact_separation(vectors: NDArray) -> Exact | None:
-    """The separation of distinct vectors [V, d] without rounding; None if that is long."""
     ratios = [[x.as_integer_ratio() for x in row] for row in vectors.tolist()]
     unit = max(q for row in ratios for _, q in row)  # all are powers of two
     rows = [[p * (unit // q) for p, q in row] for row in ratios]

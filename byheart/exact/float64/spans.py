@@ -58,7 +58,6 @@ class Place:
 
 
 def double(value: Dyadic) -> float:
-    """The weight as a double; ByheartError if it is not one."""
     top = value.digits + value.exponent
     if value.digits > DIGITS or (value.mantissa and not -1074 <= value.exponent <= top <= 1024):
         raise ByheartError(f"A weight of {value.digits} binary digits is not a double.")
@@ -71,7 +70,6 @@ def observed(values: Floats) -> Lane:
 
 
 def sized(values: Floats) -> NDArray[np.bool_]:
-    """Which values are 0 or from 2^-1000 to 2^1000: the numbers that a network may read."""
     size = np.abs(values)
     low, high = math.ldexp(1, -RANGE), math.ldexp(1, RANGE)
     return (size == 0) | ((low <= size) & (size <= high))

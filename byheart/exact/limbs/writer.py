@@ -64,7 +64,6 @@ class Writer:
 
     @property
     def point(self) -> int:
-        """Bits of the frame below the units."""
         return 64 * self.zero
 
     def program(
@@ -140,7 +139,6 @@ class Writer:
         return place
 
     def extra(self, numbers: Iterable[int]) -> int:
-        """The place of a list of numbers."""
         place = len(self.extras)
         self.extras += numbers
         return place

@@ -50,7 +50,6 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def by_length(rows: RowsByLabel) -> dict[int, Smallest]:
-    """The smallest network that memorises, for each length."""
     lengths = {int(label[1:]): part for label, part in rows.items() if part and label != NARROW}
     return {n: Smallest(tuple(lengths[n])) for n in sorted(lengths)}
 

@@ -35,7 +35,6 @@ def multinli(source: data.Source, sequences: int, read: str = "first", letters: 
 
 
 def imdb(source: data.Source, sequences: int) -> Dataset:
-    """The first reviews, truncated to 8 words."""
     return cut((text, label) for label, text in data.reviews(source)[:sequences])
 
 

@@ -71,7 +71,6 @@ class Cell:
 
 
 def place(row: Row) -> Place:
-    """Stories and neurons of a trial."""
     trial = row["trial"]
     return trial["data"][SEQUENCES] // PREDICTED, trial["sizes"]["neurons"]
 
@@ -84,7 +83,6 @@ def by_place(rows: Iterable[Row]) -> dict[Place, Cell]:
 
 
 def published(figure: str = "madden") -> dict[Place, float]:
-    """The gaps of a figure's heat map."""
     table = read(f"{figure}-heat-map")
     return {(int(row["stories"]), int(row["neurons"])): float(row["gap"]) for row in table}
 

@@ -62,7 +62,6 @@ def embedded(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
 
 
 def logits(tensors: Mapping[str, NDArray], problem: Problem) -> Floats:
-    """The logits of the architecture with these tensors, [n, outputs], run in doubles."""
     given = {name: tensor.astype(np.float64) for name, tensor in tensors.items()}
     table = given[EMBEDDING]
     if problem.reads_vectors:
@@ -77,7 +76,6 @@ def logits(tensors: Mapping[str, NDArray], problem: Problem) -> Floats:
 
 
 def depth(tensors: Mapping[str, NDArray]) -> int:
-    """Blocks before attention, and as many after it."""
     return sum(name.startswith("first.") and name.endswith(".hidden.bias") for name in tensors)
 
 
@@ -149,7 +147,6 @@ def _learnt(tensors: Exact, part: str, lanes: int) -> list[exact.FeedForward]:
 
 
 def _matrix(values: NDArray, rows: int, columns: int) -> exact.Matrix:
-    """The values, with zeros below and beside them."""
     entries: dict[tuple[int, int], exact.Number] = {
         (r, c): value for r, row in enumerate(values.tolist()) for c, value in enumerate(row)
     }

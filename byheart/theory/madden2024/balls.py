@@ -15,7 +15,6 @@ Real = int | float | Fraction
 
 
 def exact(numbers: Iterable[Real]) -> list[Fraction]:
-    """The same numbers as fractions; a float is the rational number that it is."""
     try:
         return [Fraction(number) for number in numbers]
     except (TypeError, ValueError, OverflowError):

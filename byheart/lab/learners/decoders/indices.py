@@ -27,12 +27,10 @@ class Indices:
 
     @property
     def rows(self) -> int:
-        """The contexts with those that pad them."""
         return len(self.targets[0])
 
     @property
     def pairs(self) -> int:
-        """The pairs with those that pad them to a multiple of eight."""
         return whole(len(self.tokens))
 
 

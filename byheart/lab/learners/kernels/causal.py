@@ -25,7 +25,6 @@ def _fetch(array, first, columns, desk, at, size, length, k):
 
 @inlined
 def _put(array, first, columns, desk, at, size, length, k):
-    """Copy them back."""
     for c in range(size):
         for i in range(length):
             store(array, first + c * columns + i * k, load(desk, at))

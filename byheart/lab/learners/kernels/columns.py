@@ -41,7 +41,6 @@ def embed(tokens, table, positions, states, k):
 
 @compiled
 def embed_backward(tokens, errors, to_table, to_positions, k):
-    """Add to both gradients."""
     count = tokens.size
     for i in range(to_table.shape[1]):
         for first in range(0, count, k):

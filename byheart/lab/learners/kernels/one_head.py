@@ -16,7 +16,6 @@ from .lanes import LANES, LEAST, constant, exponential, load, madd, spread, stor
 
 @inlined
 def _dot(a, at, b, there, width):
-    """The product of two rows."""
     summed = constant(0.0)
     for i in range(0, width, LANES):
         summed = madd(load(a, at + i), load(b, there + i), summed)
