@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks import texts
+from benchmarks.report import ROOT, recorded
 
 TEXT = "the cat sat on the mat\nand the dog sat on the cat\nand the cat ran off"
 
@@ -50,3 +51,34 @@ def test_a_wrong_word_is_noticed(tmp_path, monkeypatch):
     real = texts.recitation
     monkeypatch.setattr(texts, "recitation", lambda *given: real(*given)[:-1] + [" on"])
     assert not texts.measured(tmp_path / "a.txt", "word")["exact"]
+
+
+def test_the_page_says_how_the_totals_compare():
+    """The paragraph above the table has the ranges of the record."""
+    page = " ".join((ROOT / "docs" / "texts.md").read_text().split())
+    rows = {x["text"]: x for x in recorded("texts")["rows"] if x["unit"] == "word"}
+
+    def shares(names, compressors, beside="total"):
+        """Ours over theirs, or theirs saved of ours, in per cent: the least and the most."""
+        pairs = [(rows[name], compressor) for name in names for compressor in compressors]
+        found = [100 * row["total"] / row[compressor] for row, compressor in pairs]
+        if beside == "saved":
+            found = [100 - 10_000 / x for x in found]
+        return round(min(found)), round(max(found))
+
+    longer = ("plrabn12.txt", "pride-and-prejudice.txt", "tinyshakespeare.txt", "moby.txt")
+    shorter, code = ("asyoulik.txt", "alice29.txt"), ("_pydecimal.py", "HDFS_2k.log")
+    low, high = shares(longer, ("zstd", "brotli", "xz"))
+    assert f"{low / 100:.2f} to {high / 100:.2f} of what zstd, brotli and xz take" in page
+    assert min(shares(rows, ("bzip2", "ppmd"))) > 100
+    others = ("zstd", "brotli", "xz", "bzip2", "ppmd")
+    low, high = shares(shorter, others)
+    assert f"take {low - 100} to {high - 100} % more than with any of these but gzip" in page
+    low, high = (100 - x for x in shares(shorter, ("gzip",)))
+    assert f"({high} to {low} % less)" in page
+    low, high = shares(("book.txt",), ("gzip", *others))
+    assert f"{low - 100} to {high - 100} % more than with any." in page
+    low, high = shares(code, others, "saved")
+    assert f"the others by {low} to {high} %" in page
+    low, high = shares(("tinystories.txt",), others, "saved")
+    assert f"all but gzip, by {low} to {high} %" in page
