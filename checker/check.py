@@ -5,7 +5,8 @@
 Standard library only, and no code shared with the package that writes the folders: `FORMAT.md`
 beside this file is all it was written from. The order here is the order there. Labels are compared
 in exact arithmetic; divergences are bounded from above with integers that are rounded outwards.
-Stock checkpoints (section 10) are judged by `check_stock.py` beside this file.
+Stock checkpoints (section 10) are judged by `check_stock.py` beside this file, and packed files
+(section 11) are read by `packed.py`.
 
 Exit codes: 0 the claim holds; 1 readable, but a label, a divergence, a count or a hash disagrees;
 2 refused.
@@ -2861,6 +2862,8 @@ class LanguageModel:
 
 def read_model(directory: str) -> Model | LanguageModel:
     """Everything in the folder, or a refusal."""
+    if os.path.isfile(directory):
+        return read_packed_model(read_bytes(directory, JSON_LIMIT, follow=True))
     if not os.path.isdir(directory):
         refuse(f"{show(directory)} is not a folder")
     content = {
@@ -2882,6 +2885,25 @@ def read_model(directory: str) -> Model | LanguageModel:
         certificate,
         hashes_of(content, file),
     )
+
+
+def read_packed_model(content: bytes) -> Model:
+    """The model of a packed file (section 11), judged as that of a folder."""
+    packed = beside("packed").read_packed(content)
+    config = read_config(packed.config)
+    sparse = "sparse_attention" in config.mixing
+    connections = read_connections(packed.connections, config) if sparse else []
+    for entries in packed.tensors if config.number == "float64" else ():
+        for _, _, mantissa, exponent in entries:
+            digits = mantissa.bit_length()
+            if digits > 53 or exponent < -1074 or digits + exponent > 1024:
+                refuse("packed model: a number is no double, and it says that all are")
+    parameters = Parameters(packed.tensors, connections, count(packed.tensors, config))
+    config.raw.update(parameters.counts)  # nothing is said of them
+    words = read_vocabulary(json.dumps(packed.vocabulary).encode(), config)
+    certificate = read_certificate(json.dumps(packed.certificate).encode(), "labels")
+    hashes = dict.fromkeys(FILES, packed.digest)
+    return Model(config, parameters, Network(config, parameters), *words, certificate, hashes)
 
 
 def hashes_of(content: dict[str, bytes], file: Weights) -> dict[str, str]:
@@ -3121,7 +3143,7 @@ def check(
 ) -> Report:
     """The verdict on a folder and its data. Raises Refusal for what is not readable."""
     if recites(directory):
-        report = stock().check_stock(directory, path, sample, seed)
+        report = beside("check_stock").check_stock(directory, path, sample, seed)
     else:
         model = read_model(directory)
         report = Report(failures=structure_failures(model))
@@ -3148,15 +3170,15 @@ def recites(directory: str) -> bool:
         return False
 
 
-def stock() -> ModuleType:
-    """check_stock.py beside this file, which needs this very module under its name: a script runs
-    under another one, and `python -I` leaves its folder out of the path."""
+def beside(name: str) -> ModuleType:
+    """A file beside this one, which needs this very module under its name: a script runs under
+    another one, and `python -I` leaves its folder out of the path."""
     if __package__:
-        return importlib.import_module(".check_stock", __package__)
+        return importlib.import_module(f".{name}", __package__)
     if __name__ == "__main__":
         sys.modules["check"] = sys.modules["__main__"]
         sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    return importlib.import_module("check_stock")
+    return importlib.import_module(name)
 
 
 def check_labels(model: Model, data: Data, report: Report, sample: int | None, seed: int) -> None:
@@ -3309,7 +3331,7 @@ def positive(text: str) -> int:
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Check a byheart model folder in integers.")
-    parser.add_argument("directory", metavar="DIR", help="the model folder")
+    parser.add_argument("directory", metavar="DIR", help="the model folder, or a packed file")
     parser.add_argument("data", metavar="DATA", nargs="?", help="its data, .jsonl or .npz")
     parser.add_argument(
         "--sample", metavar="K", type=positive, help="only K random sequences or contexts"

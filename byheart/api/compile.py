@@ -21,6 +21,7 @@ from ..errors import ByheartError, at_least
 from ..machine.swap import check_place
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
+from ..models.folder.write import check_packed
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.questions import typed
@@ -133,11 +134,13 @@ def compile(
 class Disk(Result):
     """Bytes: of the folder and its vocabulary, of the file and the file by xz; None if not known.
 
+    A packed model is one file and no folder, and its vocabulary no file.
+
     once  labels that occur once: of these the vocabulary holds all that there is to know
     """
 
     folder: int
-    vocabulary: int
+    vocabulary: int | None
     file: int | None
     xz: int | None
     once: int
@@ -184,12 +187,18 @@ def compile_folder(
     loading: Mapping[str, Any] | None = None,
     force: bool = False,
     write_data: bool = False,
+    packed: bool = False,
     watch: Watch = SILENT,
     **options: Any,
 ) -> Compiled:
-    """Compile data and write the model folder; `options` are further arguments of `compile`."""
+    """Compile data and write the model folder, or one packed file.
+
+    `options` are further arguments of `compile`.
+    """
     place = Path(output)
-    check_place(place, force)
+    if packed and write_data:
+        raise ByheartError("`packed=True` writes one file without data; leave out `write_data`.")
+    check_packed(None, place, force) if packed else check_place(place, force)
     started = time.perf_counter()
     watch.stage("loading")
     dataset = data_for_method(data, method, loading)
@@ -199,7 +208,7 @@ def compile_folder(
     watch.stage("writing")
     asked = kind_of(model).prove.reads(model, dataset)
     _, held, _ = settlement(model, asked)
-    model.save(place, force=force, data=held if write_data else None)
+    model.save(place, force=force, data=held if write_data else None, packed=packed)
     verify_with = None
     if held is asked:
         name = str(data) if isinstance(data, str | Path) else "DATA"
@@ -221,8 +230,9 @@ def compile_folder(
 
 
 def _disk(folder: Path, data: Any, held: Dataset) -> Disk:
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
-    words = sizes.get("vocabulary.json") or sizes.get("tokenizer.json", 0)
+    files = folder.iterdir() if folder.is_dir() else [folder]
+    sizes = {path.name: path.stat().st_size for path in files if path.is_file()}
+    words = sizes.get("vocabulary.json") or sizes.get("tokenizer.json")
     file = packed = None
     if isinstance(data, str | Path) and Path(data).is_file():
         file = Path(data).stat().st_size

@@ -12,11 +12,14 @@ from ..exports.exporting import Export, check_replaceable
 from ..exports.exporting import export as write_export
 from ..exports.formats import TARGETS, format_of
 from ..machine.watch import SILENT, Watch
+from ..models.folder.write import check_packed
 from ..models.model import Model
 from ..models.source import load_for, unaccepted
 from .reading import model_of
 from .summary import NOT_CHECKED
 
+PACKED = "packed"
+SAME = "a packed file holds the evidence of its model; byheart verify repeats the proof"
 OWN = "data.jsonl"  # that `write_data` puts beside the weights
 
 
@@ -57,8 +60,9 @@ def export(
 
     Args:
         model: What `compile` returned or `open` read, or the path of a folder.
-        to: "torch" (a module in a file of its own), "onnx", "huggingface" or "gguf".
-        output: The folder to write.
+        to: "torch" (a module in a file of its own), "onnx", "huggingface", "gguf", "coq", or
+            "packed" (one small file, which `open` reads).
+        output: The folder to write, or the packed file.
         data: What the model was compiled from: a Dataset, or whatever `load` reads. If its
             runtime answers one item wrongly there, nothing is written. By default, the data.jsonl
             of the model's folder, if there is one.
@@ -78,8 +82,10 @@ def export(
         >>> found.verification.evidence, found.verification.correct
         ('observed', 2)
     """
-    if to not in TARGETS:
-        raise OptionError("to", to, f"must be one of {', '.join(TARGETS)}")
+    if to not in (*TARGETS, PACKED):
+        raise OptionError("to", to, f"must be one of {', '.join((*TARGETS, PACKED))}")
+    if to == PACKED:
+        return _packed(model, Path(output), data, force, watch)
     check_replaceable(Path(output), force)
     given = dict(loading or {})
     if data is None and given:
@@ -103,4 +109,21 @@ def export(
         folder=str(output),
         noun=model.claim.answered,
         notes=tuple(x for x in (written.note, written.remark) if x is not None),
+    )
+
+
+def _packed(
+    model: Model | str | Path, output: Path, data: Any, force: bool, watch: Watch
+) -> Exported:
+    """The model in one file: what is read back is the same model, and no other tool runs it."""
+    if data is not None:
+        raise ByheartError("a packed file is not run on data; leave the data out.")
+    check_packed(None, output, force)
+    watch.stage("opening")
+    model = model_of(model, "export")
+    watch.stage("exporting")
+    model.save(output, force=force, packed=True)
+    method, files = model.record.method, (output.name,)
+    return Exported(
+        PACKED, output, files, None, None, method=method, folder=str(output), notes=(SAME,)
     )

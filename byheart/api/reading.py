@@ -157,7 +157,7 @@ def whole_data(model: Model, data: Any, loading: Mapping[str, Any] | None = None
 
 def weights_hash(model: Model, folder: str | Path | None = None) -> str:
     """The SHA-256 of the weights: of the file in the folder, or of what would be written."""
-    if folder is not None:
+    if folder is not None and Path(folder).is_dir():
         with open(Path(folder) / weights_file(kind_of(model).store), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     digest = hashlib.sha256()

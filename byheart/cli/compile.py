@@ -25,6 +25,7 @@ OPTIONS = (
     options.SEED,
     options.FORCE,
     flag("write_data", "Put data.jsonl beside the weights."),
+    flag("packed", "Write one small file instead of a folder."),
     options.JSON,
 )
 

@@ -5,18 +5,22 @@ from typing import Any
 
 import typer
 
-from ..api.export import export
+from ..api.export import PACKED, export
 from ..exports.formats import TARGETS
 from ..views.export import view
 from . import options
 from .declaring import REQUIRED, argument, option, taking
 from .output import answer
 
+KNOWN = (*TARGETS, PACKED)
+
 
 @taking(
     options.DIRECTORY,
-    option("to", f"{options.either(TARGETS)}.", default=REQUIRED, names=TARGETS),
-    option("output", "The folder to write.", Path, REQUIRED, flags=options.OUTPUT),
+    option("to", f"{options.either(KNOWN)}.", default=REQUIRED, names=KNOWN),
+    option(
+        "output", "The folder, or the packed file, to write.", Path, REQUIRED, flags=options.OUTPUT
+    ),
     options.REPEATING,
     argument("data", "The data it was compiled from, to run it on.", default=None),
     options.FORCE,
@@ -26,9 +30,10 @@ def command(**how: Any) -> None:
     """Write a model for another tool, and run it there on all of its data.
 
     Float64 networks and decoders become torch or onnx, decoders also huggingface (with remote
-    code), stock checkpoints onnx or gguf. Without DATA, the model is run on the data.jsonl of its
-    folder, if there is one. After a wrong answer in the other tool nothing is written, and the exit
-    code is 1.
+    code), stock checkpoints onnx or gguf. A model that gives labels becomes one packed file, which
+    every command reads in place of its folder. Without DATA, the model is run on the data.jsonl of
+    its folder, if there is one. After a wrong answer in the other tool nothing is written, and the
+    exit code is 1.
     """
     if not answer(export, view, **how):
         raise typer.Exit(1)

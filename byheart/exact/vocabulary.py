@@ -127,12 +127,13 @@ def _read_words(source: Source) -> list[str]:
     shared, mark = source.numbers(count), source.size()
     try:
         rests = source.stream().decode().split(chr(mark)) if count else [source.stream().decode()]
-        sets = [[(str(x), int(y)) for x, y in pairs] for pairs in json.loads(source.stream())]
+        sets = [[(x, y) for x, y in pairs] for pairs in json.loads(source.stream())]
         "".join(white for pairs in sets for white, _ in pairs).encode()
     except (ValueError, TypeError, OverflowError, RecursionError):
         source.refuse("its words are not written as they should be")
     given = source.numbers(count)
-    if len(rests) != max(1, count) or any(not 0 <= case <= 2 for x in sets for _, case in x):
+    cases = [case for pairs in sets for _, case in pairs]
+    if len(rests) != max(1, count) or any(type(x) is not int or not 0 <= x <= 2 for x in cases):
         source.refuse("its words are not written as they should be")
     if max(given, default=-1) >= len(sets):
         source.refuse("a form has variants that are not listed")

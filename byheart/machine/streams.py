@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from ..errors import ByheartError
 
 LIMIT = 1 << 27  # bytes of a stream when unpacked
+MOST = 1 << 24  # numbers of a list
 PLAIN, BZIP2 = 0, 7
 DICTIONARY = 1 << 24
 PLANES = 4  # bytes of a number in a list
@@ -119,6 +120,8 @@ class Source:
 
     def numbers(self, count: int) -> list[int]:
         planes = self.number()
+        if count > MOST:
+            self.refuse(f"a list of {count} numbers is above the limit of 2^24")
         if planes > PLANES:
             self.refuse("a number has more than 32 bits")
         values = [0] * count

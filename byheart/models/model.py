@@ -20,7 +20,7 @@ from ..data.targets import Floats
 from ..errors import ByheartError
 from ..machine.tables import html_table, plural
 from ..machine.words import brief
-from .folder.write import save
+from .folder.write import save, save_packed
 from .kinds import kind_of, made_by
 from .locating import locate
 from .placing import asked
@@ -159,13 +159,22 @@ class Model(ModelData[Any, Any]):
         return tokens
 
     def save(
-        self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None
+        self,
+        path: str | PathLike[str],
+        *,
+        force: bool = False,
+        data: Dataset | None = None,
+        packed: bool = False,
     ) -> None:
-        """Write the model folder.
+        """Write the model folder, or one packed file.
 
         Args:
-            path: The folder, which must not exist.
+            path: The folder, or the file, which must not exist.
             force: Replace an older model.
             data: The dataset it was verified on, to put beside the weights.
+            packed: Write one file of few bytes, for models that give labels, which `open` reads.
         """
-        save(self, path, force=force, data=data)
+        if packed:
+            save_packed(self, path, force=force)
+        else:
+            save(self, path, force=force, data=data)

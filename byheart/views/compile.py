@@ -56,12 +56,12 @@ def lines(result: Compiled | Change) -> list[Row]:
 
 def on_disk(disk: Disk) -> list[Row]:
     """The folder beside the file."""
-    told = f"vocabulary {in_bytes(disk.vocabulary)}"
+    words = disk.vocabulary
+    told = [] if words is None else [f"vocabulary {in_bytes(words)}"]
     if disk.file is not None:
-        told += f"; the file {in_bytes(disk.file)}"
-    if disk.xz is not None:
-        told += f", by xz {in_bytes(disk.xz)}"
-    return [("folder", in_bytes(disk.folder), told)]
+        by_xz = "" if disk.xz is None else f", by xz {in_bytes(disk.xz)}"
+        told.append(f"the file {in_bytes(disk.file)}{by_xz}")
+    return [("packed file" if words is None else "folder", in_bytes(disk.folder), "; ".join(told))]
 
 
 def often_once(result: Compiled) -> list[str]:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import check
+import packed
 from byheart.api.compile import compile
 from byheart.data.generate import random as generate
 from byheart.errors import ByheartError
@@ -545,3 +547,44 @@ def test_a_compiled_network_is_short() -> None:
     assert bits.encoded == encoded_bits(model.network)
     assert bits.encoded < 1.4 * bits.total
     assert decode(encode(model.network)) == without_stages(model.network)
+
+
+def by_the_checker(word: bytes) -> object:
+    """The network that the checker's own decoder reads, in plain numbers; None if it refuses."""
+    try:
+        found = packed.CodeWord(word).network()
+    except check.Refusal:
+        return None
+    return (
+        (found.dimension, found.length, found.positions, found.padding, found.extra, found.every),
+        [(layer.kind, layer.connections) for layer in found.layers],
+        found.tensors,
+    )
+
+
+def plain(network: Network) -> object:
+    reads = network.input
+    ends = [None if x is None else [list(v) for v in x] for x in (reads.padding, reads.extra)]
+    tensors = [tensor for layer in network.layers for tensor in layer.tensors.values()]
+    return (
+        (reads.dimension, reads.length, reads.positions, *ends, network.every),
+        [(layer.kind, list(getattr(layer, "connections", ()))) for layer in network.layers],
+        [[(row, column, *value) for row, column, value in x.entries] for x in tensors],
+    )
+
+
+@given(networks(), st.data())
+@settings(max_examples=60)
+def test_the_checker_reads_the_same_network(network, data):
+    """Two decoders, which share no code, agree about words and about what is none."""
+    word = encode(network)
+    assert by_the_checker(word) == plain(network)
+    place = data.draw(st.integers(0, 8 * len(word) - 1))
+    changed = bytearray(word)
+    changed[place // 8] ^= 1 << place % 8
+    for other in (bytes(changed), word[: place // 8], word + b"\0", word + b"\1"):
+        try:
+            wanted = plain(decode(other))
+        except ByheartError:
+            wanted = None
+        assert by_the_checker(other) == wanted

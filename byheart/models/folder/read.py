@@ -14,6 +14,7 @@ from ...claims.notes import check_version
 from ...claims.record import Parameters
 from ...claims.verification import Fit, Verification
 from ...errors import ByheartError, DisagreementError
+from ...exact.packed import unpack
 from ...machine.names import TOKENIZER
 from ...machine.strict import Object, read_text_file, shown
 from ..kinds import KINDS, kind_with
@@ -25,6 +26,8 @@ CHANGE, CHANGES = ("kind", "data", "rebuilt"), ("edit", "forget")
 def read(path: Path) -> ModelData:
     """The model of a folder that nobody replaces in the meantime."""
     try:
+        if path.is_file():
+            return _packed(path)
         if not path.is_dir():
             raise ByheartError(f"{path} is not a directory; give the folder of a model.")
         content = read_text_file(path / "certificate.json")
@@ -34,8 +37,6 @@ def read(path: Path) -> ModelData:
         names = certificate.object("files")
         for name in names.values:
             names.get(name, str)
-        verification, data = _verification(certificate), _data(certificate)
-        change = _change(certificate)
         store = kind_with(certificate.choice("claim", tuple(KINDS))).store
         if names.values.keys() != set(store.FILES):
             names.refuse(f"it must name {', '.join(store.FILES)} and nothing else")
@@ -51,17 +52,7 @@ def read(path: Path) -> ModelData:
         tokenizer = None
         if os.path.lexists(path / TOKENIZER):
             tokenizer = read_text_file(path / TOKENIZER).decode(errors="replace")
-        parameters, bits = model.network.counts()
-        record = replace(
-            model.record,
-            data=model.record.data._replace(sha256=data[0], sequences=data[1]),
-            parameters=Parameters(**parameters),
-            bits=model.record.bits._replace(**bits),
-            verification=verification,
-            change=change,
-            tokenizer=tokenizer,
-        )
-        return replace(model, record=record)
+        return _recorded(model, certificate, tokenizer)
     except MemoryError:
         raise ByheartError(f"{path} needs more memory than there is.") from None
     except OSError as error:
@@ -70,6 +61,34 @@ def read(path: Path) -> ModelData:
         raise
     except ValueError as error:  # a path with a null character
         raise ByheartError(f"{path!a} cannot be read: {error}.") from None
+
+
+def _packed(path: Path) -> ModelData:
+    """The model of a packed file."""
+    model, certificate, tokenizer = unpack(read_text_file(path.resolve()), str(path))
+    _, sequences = _data(certificate)
+    change, verification = _change(certificate), _verification(certificate)
+    if not model.claim.covers(verification, sequences, model.every):
+        raise DisagreementError(f"{path}: it does not claim that all its sequences are verified.")
+    if change is not None and change["data"] != _data(certificate)[0]:
+        raise DisagreementError(f"{path}: it names different data for its change.")
+    return _recorded(model, certificate, tokenizer)
+
+
+def _recorded(model: ModelData, certificate: Object, tokenizer: str | None) -> ModelData:
+    """The model with what was counted in it, and what its certificate says."""
+    parameters, bits = model.network.counts()
+    sha256, sequences = _data(certificate)
+    record = replace(
+        model.record,
+        data=model.record.data._replace(sha256=sha256, sequences=sequences),
+        parameters=Parameters(**parameters),
+        bits=model.record.bits._replace(**bits),
+        verification=_verification(certificate),
+        change=_change(certificate),
+        tokenizer=tokenizer,
+    )
+    return replace(model, record=record)
 
 
 def weights_file(store: Storing) -> str:

@@ -5,15 +5,18 @@ import os
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from ...claims import notes
 from ...claims.card import several
+from ...claims.claim import Labels
 from ...claims.model import ModelData
 from ...claims.verification import Verification
 from ...data.dataset import Dataset
 from ...data.load import write_jsonl
 from ...errors import ByheartError
-from ...machine.files import PART
+from ...exact import packed
+from ...machine.files import PART, refuse_existing, replacing
 from ...machine.names import TOKENIZER, as_json
 from ...machine.plain import Piece
 from ...machine.swap import appearing, sync
@@ -34,15 +37,7 @@ def save(
 
     before  called when the folder is written, and only has to take its place
     """
-    verified, claim = model.record.verification, model.claim
-    if verified is None or verified.refuted or model.record.data.sha256 is None:
-        raise ByheartError("the model has not been verified and is not saved; verify it first.")
-    count = getattr(model.record.data, claim.counted)
-    if not claim.covers(verified, -1 if count is None else count, model.every):
-        raise ByheartError(
-            f"the model was {verified.evidence} on {verified.checked} of {count} {claim.noun}, "
-            "which a certificate cannot state, and is not saved."
-        )
+    verified = checked(model)
     if data is not None and data.sha256() != model.record.data.sha256:
         raise ByheartError("the data is not what the model was verified on; save it without data.")
     place = Path(os.path.abspath(path))
@@ -70,6 +65,50 @@ def save(
         raise ByheartError(f"{str(place)!a} cannot be written: {error}.") from error
 
 
+def save_packed(model: ModelData, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a verified model that gives labels to one file (checker/FORMAT.md, section 11)."""
+    verified, place = checked(model), Path(os.path.abspath(path))
+    check_packed(model, place, force)
+    described = notes.described(model.number, kind_of(model).store.describe(model), model.record)
+    content = packed.pack(model, described, _certificate(model, verified, {}))
+    copy = packed.unpack(content, str(place)).model
+    if (copy.network, copy.tokens, copy.labels) != (model.network, model.tokens, model.labels):
+        raise AssertionError("the file holds another model")
+    with replacing(place) as file:
+        file.write(content)
+
+
+def check_packed(model: ModelData | None, place: Path, force: bool) -> None:
+    """ByheartError if the model, or where it is to go, is not for a packed file."""
+    if model is not None and kind_of(model).claim is not Labels:
+        raise ByheartError(
+            f"a packed file holds a network that gives labels, and this model gives "
+            f"{model.claim.noun}; write a folder."
+        )
+    refuse_existing(place, force)
+    if os.path.lexists(place):
+        begins = b""
+        if place.is_file() and not place.is_symlink():
+            with open(place, "rb") as file:
+                begins = file.read(len(packed.MAGIC))
+        if begins != packed.MAGIC:
+            raise ByheartError(f"{place} is not a packed model and is not replaced.")
+
+
+def checked(model: ModelData) -> Verification:
+    """What the model was verified with; ByheartError where a certificate cannot state it."""
+    verified, claim = model.record.verification, model.claim
+    if verified is None or verified.refuted or model.record.data.sha256 is None:
+        raise ByheartError("the model has not been verified and is not saved; verify it first.")
+    count = getattr(model.record.data, claim.counted)
+    if not claim.covers(verified, -1 if count is None else count, model.every):
+        raise ByheartError(
+            f"the model was {verified.evidence} on {verified.checked} of {count} {claim.noun}, "
+            "which a certificate cannot state, and is not saved."
+        )
+    return verified
+
+
 def _contents(model: ModelData, verified: Verification, with_data: bool) -> dict[str, list[Piece]]:
     """The files of the folder except the data, in pieces: weights may fill half the memory."""
     kind = kind_of(model)
@@ -81,21 +120,27 @@ def _contents(model: ModelData, verified: Verification, with_data: bool) -> dict
         for piece in files[name]:
             digest.update(piece)
         hashes[name] = digest.hexdigest()
-    certificate = {
+    certificate = _certificate(model, verified, hashes)
+    card = kind.show.card(model, verified, _check_again(model, with_data))
+    files["README.md"] = [card.encode("ascii", "backslashreplace")]
+    if (tokenizer := model.record.tokenizer) is not None:
+        files.setdefault(TOKENIZER, [tokenizer.encode()])
+    return {**files, "certificate.json": [as_json(certificate)]}
+
+
+def _certificate(
+    model: ModelData, verified: Verification, hashes: dict[str, str]
+) -> dict[str, Any]:
+    return {
         "format": "byheart-certificate",
         "version": notes.VERSION,
-        **kind.store.certificate(model.claim),
+        **kind_of(model).store.certificate(model.claim),
         "files": hashes,
         "data": {"sha256": model.record.data.sha256, "sequences": model.record.data.sequences},
         **({"change": change} if (change := model.record.change) else {}),
         "verified": {**verified.json(), "engine": verified.engine},
         **(verified.fit.json() if verified.fit else {}),
     }
-    card = kind.show.card(model, verified, _check_again(model, with_data))
-    files["README.md"] = [card.encode("ascii", "backslashreplace")]
-    if (tokenizer := model.record.tokenizer) is not None:
-        files.setdefault(TOKENIZER, [tokenizer.encode()])
-    return {**files, "certificate.json": [as_json(certificate)]}
 
 
 def _read_back(folder: Path, place: Path, model: ModelData) -> None:
