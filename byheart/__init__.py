@@ -25,7 +25,8 @@ Sizes      size says in four lines how big a model some data needs, bounds what 
            compare lists every construction and bound, tradeoff trades parameters against bits
            per parameter
 Theorems   check decides a statement of the papers on given numbers, data or a model
-Checkpoints  audit measures how many bits of a file a trained checkpoint holds
+Checkpoints  audit measures how many bits of a file a trained checkpoint holds, teach puts facts
+           into one and changes nothing else to the bit
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 
 Errors are ByheartError: one sentence that says what to do. OptionError names an option and its
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from .api.size import size as size
     from .api.statements import statements as statements
     from .api.stats import stats as stats
+    from .api.teach import Taught as Taught
+    from .api.teach import teach as teach
     from .api.tradeoff import tradeoff as tradeoff
     from .api.verify import verify as verify
     from .auditing.answer import Audit as Audit

@@ -425,6 +425,7 @@ ROOMS = (
     "pictures",
     "lab",
     "auditing",
+    "teaching",
     "figures",
     "api",
     "views",

@@ -298,7 +298,9 @@ def _checkpoint(
         unread=subject.unread,
         code=subject.code,
         adapter=subject.adapter,
-        certified=(path / checkpoint.CERTIFICATE).is_file() and subject.adapter is None,
+        certified=(path / checkpoint.CERTIFICATE).is_file()
+        and subject.adapter is None
+        and not closed.is_taught(path),
     )
     return Examination(model, loaded, judged["items"], judged.get("strangers"), fresh)
 

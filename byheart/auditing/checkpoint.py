@@ -23,9 +23,8 @@ from ..machine.memory import require
 from ..models.opening import open as open_model
 from . import closed
 from .adapters import AuditedAdapter, added, is_adapter, refuse_bare
-from .closed import CONFIG, WeightsFile
+from .closed import CERTIFICATE, CONFIG, WeightsFile
 
-CERTIFICATE = "certificate.json"
 TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
 LAYERS = 1_000
 CHUNK = 1 << 18  # logits that are converted or normalised at one time
@@ -191,7 +190,9 @@ def opened(name: str | Path, device: str = "cpu", adapter: str | Path | None = N
     """
     folder = Path(name)
     config = _config(folder)
-    if os.path.lexists(folder / CERTIFICATE):  # compiled: the same closed list as in `verify`
+    if os.path.lexists(folder / CERTIFICATE) and not closed.is_taught(
+        folder
+    ):  # compiled: the same closed list as in `verify`
         open_model(folder)
     code = closed.check(folder, config)
     weights = closed.weights_of(folder)

@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import ByheartError
 from ..machine.strict import shown
 
+CERTIFICATE, TAUGHT = "certificate.json", "taught"
 CONFIG, TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 TEMPLATES = "additional_chat_templates"  # a folder that tokenizers read
@@ -81,6 +82,15 @@ def check(folder: Path, config: dict[str, Any]) -> tuple[str, ...]:
                     "which loads a kernel from elsewhere; take the key out."
                 )
     return tuple(sorted(code))
+
+
+def is_taught(folder: object) -> bool:
+    """Whether this is the path of a checkpoint whose certificate says that facts were added."""
+    try:
+        values = json.loads((Path(folder) / CERTIFICATE).read_bytes())  # type: ignore[arg-type]
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
+    return isinstance(values, dict) and values.get("claim") == TAUGHT
 
 
 def check_entries(folder: Path) -> None:

@@ -76,17 +76,29 @@ def check_place(path: Path, force: bool) -> None:
     if not entries:
         return
     stock = os.path.lexists(path / "byheart.json")  # beside the config.json of a checkpoint
+    known = {*KNOWN, *_taught(path)}
     try:
         name = "byheart.json" if stock else "config.json"
-        Object.parse(read_text_file(path / name), name).expect("format", "byheart-model")
+        given = Object.parse(read_text_file(path / name), name)
+        if len(known) == len(KNOWN):
+            given.expect("format", "byheart-model")
     except ByheartError:
         raise ByheartError(f"{path} holds no byheart model and is not replaced.") from None
     for entry in entries:
-        if entry.name not in KNOWN or entry.is_dir(follow_symlinks=False):
+        if entry.name not in known or entry.is_dir(follow_symlinks=False):
             raise ByheartError(
                 f"{path} also holds {entry.name!a}, which byheart did not write; "
                 "move it away or choose another name."
             )
+
+
+def _taught(path: Path) -> set[str]:
+    """The files of a checkpoint that facts were added to, some of which its base has named."""
+    try:
+        given = Object.parse(read_text_file(path / "certificate.json"), "certificate.json")
+        return {*given.get("files", dict)} if given.values.get("claim") == "taught" else set()
+    except ByheartError:
+        return set()
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -1,0 +1,317 @@
+"""teach: facts put into a trained checkpoint, and nothing else changed to the bit."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..claims.result import Result
+from ..errors import ByheartError, OptionError
+from ..machine.swap import appearing
+from ..machine.watch import SILENT, Watch
+from .reading import reading_of
+
+if TYPE_CHECKING:
+    from ..teaching.facts import Fact, Kept
+    from ..teaching.family import Trained
+    from ..teaching.plan import Plan
+
+DTYPES = ("float32", "bfloat16", "float16")
+OTHERS = ("keep", "reach", "margin", "dtype", "on_conflict", "leave_out", "output", "force")
+
+
+@dataclass(frozen=True)
+class LeftOut(Result):
+    """A fact that was not taught."""
+
+    prompt: str
+    answer: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class KeptText(Result):
+    """A text that had to stay: its positions, those that are taught contexts, and equal ones.
+
+    room  the least number of noises by which a position is beyond where a neuron is exactly off
+    """
+
+    name: str
+    sha256: str
+    positions: int
+    taught: int
+    equal: int
+    room: float | None
+    cut: int = 0
+
+
+@dataclass(frozen=True)
+class Miss(Result):
+    """The nearest that a position or fact comes to a taught context of another one."""
+
+    fact: str
+    distance: float
+    reach: float
+    neighbour: str
+
+
+@dataclass(frozen=True)
+class Taught(Result):
+    """The answer of `teach`; all of it is observed, in the type and on the machine that it ran.
+
+    facts       that the folder holds, of so many `asked`; `before` answered by the base, `after`
+                by the folder
+    margin      nats by which the worst token of an answer leads
+    contexts    one neuron each
+    layers      the first added layer, and the one behind the last
+    parameters  of the base, and of the folder; `bytes` of weights that were added
+    reach       the least and the largest, as 1 - cosine; `noise` of these distances in this type
+    """
+
+    folder: str
+    model: str
+    kind: str
+    dtype: str
+    asked: int
+    facts: int
+    before: int
+    after: int
+    margin: float
+    contexts: int
+    layers: tuple[int, int]
+    parameters: tuple[int, int]
+    bytes: int
+    reach: tuple[float, float]
+    noise: float
+    kept: tuple[KeptText, ...]
+    left_out: tuple[LeftOut, ...]
+    misses: tuple[Miss, ...]
+    verify: str
+    picture: str | None = None
+    nearest: tuple[float, ...] = field(default=(), repr=False)  # of every context, for pictures
+    reaches: tuple[float, ...] = field(default=(), repr=False)
+    margins: tuple[float, ...] = field(default=(), repr=False)
+
+    def json(self) -> dict:
+        hidden = ("nearest", "reaches", "margins")
+        return {k: x for k, x in super().json().items() if k not in hidden} | {"holds": self.holds}
+
+    @property
+    def holds(self) -> bool:
+        """Whether every fact is answered, and every kept position is equal to the bit."""
+        return self.after == self.facts and all(
+            text.equal == text.positions - text.taught for text in self.kept
+        )
+
+
+def teach(
+    model: str | Path,
+    facts: Any,
+    output: str | Path,
+    *,
+    keep: Sequence[Any] | str | Path = (),
+    reach: float | None = None,
+    margin: float | None = None,
+    dtype: str | None = None,
+    on_conflict: str = "refuse",
+    leave_out: bool = False,
+    force: bool = False,
+    loading: Mapping[str, Any] | None = None,
+    watch: Watch = SILENT,
+    **reading: Any,
+) -> Taught:
+    """Put facts into a trained checkpoint as further layers, which are off at all other contexts.
+
+    Args:
+        model: A Hugging Face folder of the class GPT-2, Llama or GPT-NeoX; or a folder that was
+            taught, which then holds its facts and these.
+        facts: Prompts and answers: whatever `load` reads, as an audit asks it.
+        output: The folder to write.
+        keep: Texts or tables that must not change at any position, as `facts`; several are a list.
+        reach: How far a fact reaches, as 1 - cosine of streams after the last layer [0.0003, and 4
+            times the noise of the type at least]. No fact reaches half of the way to another one
+            or to a kept position.
+        margin: Nats by which every token of an answer has to lead, over the real numbers [6, or
+            nine tenths of the most that the last norm lets a token have].
+        dtype: The type that the folder is to run in: "float32", "bfloat16", "float16"
+            [that of the weights].
+        on_conflict: For facts with one prompt and two answers, or with a prompt of a kept text
+            that goes on otherwise: "refuse", "majority" or "drop".
+        leave_out: Leave out facts that have no room, instead of refusing them.
+        force: Replace existing output.
+        loading: The options of `load` for the facts.
+        watch: Where progress is reported.
+        **reading: The same, one by one.
+
+    Returns:
+        What was taught, and what a run of the new folder has shown.
+
+    Raises:
+        ByheartError: The model, a fact or a kept text cannot be used; nothing is written.
+    """
+    options, _ = reading_of(loading, reading, OTHERS, aside=("dtype",))
+    if reach is not None and not 0 < reach <= 0.5:
+        raise OptionError("reach", reach, "must be above 0 and at most 0.5")
+    if margin is not None and not 0 < margin <= 1000:
+        raise OptionError("margin", margin, "must be above 0 and at most 1000")
+    if dtype is not None and dtype not in DTYPES:
+        raise OptionError("dtype", dtype, f"must be one of {', '.join(DTYPES)}")
+    texts = [keep] if isinstance(keep, str | Path) else list(keep)
+    return _teach(
+        Path(model), facts, Path(output), texts, reach, margin, dtype, on_conflict, leave_out,
+        force, options, watch,
+    )  # fmt: skip
+
+
+def _teach(
+    path: Path, data: Any, output: Path, keep: list[Any], reach: float | None,
+    margin: float | None, dtype: str | None, on_conflict: str, leave_out: bool, force: bool,
+    options: Mapping[str, Any], watch: Watch, forgotten: Sequence["Fact"] = (),
+) -> Taught:  # fmt: skip
+    watch.stage("loading")
+    from ..auditing import closed
+    from ..auditing.checkpoint import opened
+    from ..machine.swap import check_place
+    from ..teaching import facts as reading_facts
+    from ..teaching import folder as folders
+    from ..teaching.family import described
+    from ..teaching.plan import planned
+
+    check_place(output, force)
+    old = folders.read(path) if closed.is_taught(path) else None
+    with folders.base_of(path) as base:
+        told = {} if old is None else dict(old.certificate)
+        dtype, margin = dtype or told.get("dtype"), margin or told.get("margin")
+        reach = reach or told.get("reach")
+        trained = described(opened(base), dtype)
+        asked = [] if data is None else reading_facts.read_facts(trained.checkpoint, data, options)
+        before = [] if old is None else [x for x in old.facts if x not in forgotten]
+        kept = [reading_facts.read_kept(trained.checkpoint, each) for each in keep]
+        _same_texts(path, told, kept)
+        both = list(dict.fromkeys([*before, *asked]))
+        settled = reading_facts.settle(both, kept, on_conflict)
+        plan = planned(trained, settled, kept, reach, margin, leave_out, watch)
+        with appearing(output, force) as place:
+            stated = {
+                "dtype": str(trained.dtype).removeprefix("torch."),
+                "margin": margin, "reach": reach, "off": trained.off,
+                "facts": {
+                    "count": len(plan.settled.facts), "contexts": len(plan.contexts),
+                    "sha256": reading_facts.identity(plan.settled.facts),
+                },
+                "kept": [{"name": x.name, "sha256": x.sha256, "positions": x.positions}
+                         for x in kept],
+            }  # fmt: skip
+            certificate = folders.write(place, trained, plan.layers, list(plan.truth()), stated)
+            folders.certify(place, certificate, "")
+            answer = _observed(path, place, output, trained, plan, kept, len(both), keep, watch)
+            folders.certify(place, certificate, card(answer))
+    return answer
+
+
+def _same_texts(path: Path, told: Mapping[str, Any], kept: Sequence["Kept"]) -> None:
+    """ByheartError if a text that a taught folder keeps is not given again."""
+    given = {text.sha256 for text in kept}
+    for text in told.get("kept", ()):
+        if text.get("sha256") not in given:
+            raise ByheartError(
+                f"{path} keeps {text.get('name')}, and all facts are taught again; give that file "
+                "with `keep=...`."
+            )
+
+
+def _observed(
+    path: Path, place: Path, output: Path, base: "Trained", plan: "Plan", kept: Sequence["Kept"],
+    asked: int, keep: Sequence[Any], watch: Watch,
+) -> Taught:  # fmt: skip
+    """What runs of the base and of the new folder show."""
+    from ..auditing.checkpoint import opened
+    from ..teaching import judging
+    from ..teaching.family import described
+    from ..teaching.plan import spot
+
+    made = described(opened(place), str(base.dtype).removeprefix("torch."))
+    watch.stage("asking both", 2 * len(plan.contexts))
+    leads = [judging.leads(x, plan.contexts, watch) for x in (base, made)]
+    facts = plan.settled.facts
+    answered = [sum(all(lead[x] > 0 for x in fact.contexts) for fact in facts) for lead in leads]
+    watch.stage("comparing", sum(len(x.rows) for x in kept))
+    texts = tuple(
+        KeptText(x.name, x.sha256, **judging.compared(base, made, x, plan, watch), cut=x.cut)
+        for x in kept
+    )
+    contexts = list(plan.contexts)
+    owner = {x: fact for fact in facts for x in fact.contexts}
+    misses = []
+    for i in plan.keys.room.argsort()[:3].tolist():
+        if plan.keys.kept[i] <= plan.keys.nearest[i]:
+            name, tokens = spot(kept, int(plan.keys.place[i]))
+            text = base.checkpoint.tokenizer.decode(list(tokens))[-60:] if facts[0].prompt else ""
+            neighbour = f"{name}: {text}"
+        elif int(plan.keys.neighbour[i]) >= 0:
+            neighbour = owner[contexts[int(plan.keys.neighbour[i])]].name
+        else:
+            continue
+        found = (float(plan.keys.room[i]), float(plan.reach[i]))
+        misses.append(Miss(owner[contexts[i]].name, *found, neighbour))
+    sizes = (base.checkpoint.parameters, made.checkpoint.parameters)
+    return Taught(
+        folder=str(output),
+        model=str(path),
+        kind=base.checkpoint.kind,
+        dtype=str(base.dtype).removeprefix("torch."),
+        asked=asked,
+        facts=len(facts),
+        before=answered[0],
+        after=answered[1],
+        margin=min(leads[1].values()),
+        contexts=len(contexts),
+        layers=(plan.first, plan.first + len(plan.layers)),
+        parameters=sizes,
+        bytes=(sizes[1] - sizes[0]) * base.dtype.itemsize,
+        reach=(float(plan.reach.min()), float(plan.reach.max())),
+        noise=plan.noise,
+        kept=texts,
+        left_out=tuple(LeftOut(x.prompt, x.answer, why) for x, why in plan.settled.left_out),
+        misses=tuple(misses),
+        verify=_command(path, output, keep),
+        nearest=tuple(plan.keys.room.tolist()),
+        reaches=tuple(plan.reach.tolist()),
+        margins=tuple(leads[1].values()),
+    )
+
+
+def _command(path: Path, output: Path, keep: Sequence[Any]) -> str:
+    import shlex
+
+    words = ["byheart", "verify", str(output), "FACTS", "--base", str(path)]
+    for each in keep:
+        words += ["--keep", os.fspath(each) if isinstance(each, str | Path) else "FILE"]
+    return shlex.join([*words, "--accept", "observed"])
+
+
+def card(answer: Taught) -> str:
+    """The README.md of a taught folder."""
+    kept = "".join(
+        f"- {text.name}: {text.equal:,} of {text.positions - text.taught:,} positions have the "
+        "logits of the base, bit for bit.\n"
+        for text in answer.kept
+    )
+    first, end = answer.layers
+    text = f"""# {answer.facts:,} facts in a {answer.kind} checkpoint
+
+Layers {first} to {end - 1} of this checkpoint were added by `byheart teach`; the files of the base
+are unchanged beside them. Each of {answer.contexts:,} contexts has a neuron of its own, which is
+exactly 0 wherever it does not reach. What was observed in {answer.dtype}:
+
+- {answer.after:,} of {answer.facts:,} facts are answered; the base answered {answer.before:,}.
+- The worst token of an answer leads by {answer.margin:.3g} nats.
+{kept}
+A fact is answered after its own prompt and no other one: in other words the model says what the
+base says. `ground_truth.jsonl` names the neurons of every fact.
+
+    byheart verify DIR FACTS --base BASE --accept observed
+    byheart forget DIR FACTS --item PROMPT -o NEW
+"""
+    return text.encode("ascii", "backslashreplace").decode()

@@ -1,0 +1,203 @@
+"""Facts as a model reads them, and the positions of texts that must stay as they are."""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..auditing.checkpoint import Checkpoint
+from ..auditing.items import items_of
+from ..data.contexts import RESOLUTIONS
+from ..data.load import name_of
+from ..errors import AssumptionError, ByheartError, OptionError
+from ..machine.strict import shown
+from ..machine.tables import plural
+from .running import rows_of
+
+REFUSE, MAJORITY, DROP = RESOLUTIONS
+TABLE = "the text, then the label"  # the wording of a table of two columns
+SHOWN = 3
+
+Ids = tuple[int, ...]
+
+
+class Fact(NamedTuple):
+    """A prompt and its answer; the first `given` of the tokens are the prompt's."""
+
+    prompt: str
+    answer: str
+    tokens: Ids
+    given: int
+
+    @property
+    def contexts(self) -> dict[Ids, int]:
+        """What each token of the answer follows."""
+        return {self.tokens[:i]: self.tokens[i] for i in range(self.given, len(self.tokens))}
+
+    @property
+    def name(self) -> str:
+        return shown(f"{self.prompt} {self.answer}" if self.prompt else str(list(self.tokens)))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A text whose positions must stay as they are."""
+
+    name: str
+    sha256: str
+    rows: list[list[int]]
+    cut: int = 0  # tokens behind what the model reads
+
+    @property
+    def positions(self) -> int:
+        return sum(map(len, self.rows))
+
+
+def read_facts(checkpoint: Checkpoint, data: Any, options: Mapping[str, Any]) -> list[Fact]:
+    """The facts of a table, each in every template; ByheartError if the model cannot read one."""
+    given = dict(options)
+    template, answer = given.pop("template", ()), given.pop("answer", None)
+    templates = (template,) if isinstance(template, str) else tuple(template or ())
+    name = name_of(data)
+    asked = items_of(checkpoint, data, given, templates, answer)
+    if not asked.items[0].labelled:
+        raise ByheartError(
+            f"{name}: a fact is a prompt and its answer, and these rows have no answer; name its "
+            "column with `label=...`, or give `template=...` and `answer=...`."
+        )
+    if not templates and asked.texts and asked.wordings[0].name != TABLE and asked.wordings[0].name:
+        if asked.wordings[0].guessed:
+            raise ByheartError(
+                f"{name}: the prompt is made of several columns; write it with `template=...`."
+            )
+    found: list[Fact] = []
+    for place, items in enumerate(asked.items if templates else asked.items[:1]):
+        if not items.text:
+            for row, size in zip(rows_of(items), items.given.tolist(), strict=True):
+                found.append(Fact("", "", tuple(row), size))
+            continue
+        for number, (before, after) in enumerate(asked.texts[place]):
+            where = f"{name}, row {asked.rows[number]:,}"
+            found.append(_spelled(checkpoint, before, after, where))
+    return list(dict.fromkeys(found))
+
+
+def _spelled(checkpoint: Checkpoint, before: str, after: str, where: str) -> Fact:
+    """A fact as the tokenizer spells it: the prompt alone, and then the answer behind it."""
+    split, unknown = checkpoint.tokenizer, getattr(checkpoint.tokenizer, "unk_token_id", None)
+    prompt, whole = (
+        list(map(int, split(text, add_special_tokens=False)["input_ids"]))
+        for text in (before, before + after)
+    )
+    told = split.decode(whole, clean_up_tokenization_spaces=False)
+    if not prompt or unknown in whole or told.strip() != (before + after).strip():
+        raise ByheartError(
+            f"{where}: the tokenizer of {checkpoint.folder} does not spell "
+            f"{shown(before + after)}; it reads {shown(told)}."
+        )
+    if whole[: len(prompt)] != prompt or len(whole) == len(prompt):
+        raise ByheartError(
+            f"{where}: the tokenizer of {checkpoint.folder} joins the end of the prompt and the "
+            f"answer in {shown(before + after)}; end the prompt with a whole word."
+        )
+    opening = checkpoint.opening
+    tokens = (*opening, *whole)
+    if checkpoint.limit is not None and len(tokens) > checkpoint.limit:
+        raise ByheartError(
+            f"{where} has {len(tokens):,} tokens, and the model reads {checkpoint.limit:,}; "
+            "shorten it."
+        )
+    return Fact(before, after.strip(), tokens, len(opening) + len(prompt))
+
+
+def read_kept(checkpoint: Checkpoint, data: Any) -> Kept:
+    """The documents of a text, or the rows of a table, up to what the model reads."""
+    limit = checkpoint.limit
+    try:
+        asked = items_of(checkpoint, data, {"length": limit})
+    except ByheartError as error:
+        if "length" not in str(error):
+            raise
+        asked = items_of(checkpoint, data, {})
+    items = asked.items[0]
+    return Kept(Path(name_of(data)).name, items.sha256(), rows_of(items), items.cut)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Facts without conflicts.
+
+    left_out   facts that are not taught, each with the reason
+    untouched  [positions] of each kept text that are taught contexts which go on as taught
+    """
+
+    facts: list[Fact]
+    left_out: list[tuple[Fact, str]]
+
+    @property
+    def contexts(self) -> dict[Ids, int]:
+        """Every context with the token that follows, in the order of their tokens."""
+        every = {x: y for fact in self.facts for x, y in fact.contexts.items()}
+        return dict(sorted(every.items()))
+
+
+def settle(facts: Sequence[Fact], kept: Sequence[Kept], rule: str) -> Settled:
+    """The facts that agree with one another and with the kept texts.
+
+    A fact whose context is one of a kept text and goes on otherwise there is in conflict with it.
+    """
+    if rule not in RESOLUTIONS:
+        raise OptionError("on_conflict", rule, f"must be one of {', '.join(RESOLUTIONS)}")
+    following: dict[Ids, Counter[int]] = defaultdict(Counter)
+    for fact in facts:
+        for context, token in fact.contexts.items():
+            following[context][token] += 1
+    stays: dict[Ids, tuple[set[int], str]] = {}
+    lengths = {len(context) for context in following}
+    for text in kept:
+        for row in text.rows:
+            for size in lengths:
+                context = tuple(row[:size])
+                if size <= len(row) and context in following:
+                    after = stays.setdefault(context, (set(), text.name))[0]
+                    after.add(row[size] if size < len(row) else -1)
+    left, out = list[Fact](), list[tuple[Fact, str]]()
+    for fact in facts:
+        reason = None
+        for context, token in fact.contexts.items():
+            counts = following[context]
+            if context in stays and stays[context][0] != {token}:
+                reason = f"{stays[context][1]} has its prompt and goes on otherwise"
+            elif len(counts) > 1 and (rule != MAJORITY or token != counts.most_common(1)[0][0]):
+                reason = "another fact has its prompt and another answer"
+            if reason:
+                out.append((fact, reason))
+                break
+        else:
+            left.append(fact)
+    if out and rule == REFUSE:
+        listed = "; ".join(f"{fact.name}: {reason}" for fact, reason in out[:SHOWN])
+        more = f"; and {len(out) - SHOWN:,} more" if len(out) > SHOWN else ""
+        raise AssumptionError(
+            f"{plural(len(out), 'fact')} of {len(facts):,} cannot be taught ({listed}{more}); "
+            "leave them out with `on_conflict='drop'`."
+        )
+    if not left:
+        raise AssumptionError("every fact is in conflict with another one, or with a kept text.")
+    return Settled(left, out)
+
+
+def without(settled: Settled, dropped: Mapping[Fact, str]) -> Settled:
+    """The same without some facts."""
+    left = [fact for fact in settled.facts if fact not in dropped]
+    return replace(settled, facts=left, left_out=[*settled.left_out, *dropped.items()])
+
+
+def identity(facts: Sequence[Fact]) -> str:
+    """The SHA-256 of facts, in any order."""
+    digest = hashlib.sha256(b"byheart-facts-1\n")
+    for fact in sorted(facts, key=lambda x: (x.tokens, x.given)):
+        digest.update(f"{fact.given}:{','.join(map(str, fact.tokens))}\n".encode())
+    return digest.hexdigest()
