@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..auditing.closed import is_taught
 from ..claims.location import Difference, OtherAnswer
 from ..claims.result import picked
 from ..errors import ByheartError
@@ -99,11 +100,13 @@ def diff(
 
 
 def _foreign(model: Model | str | Path) -> bool:
-    """Whether this is the folder of a checkpoint that byheart did not compile, or an adapter."""
+    """Whether this is the folder of a checkpoint that byheart did not compile, or of an adapter."""
     if isinstance(model, Model) or not Path(model).is_dir():
         return False
     names = {path.name for path in Path(model).iterdir()}
-    return bool(names & {"config.json", "adapter_config.json"}) and "certificate.json" not in names
+    return bool(names & {"config.json", "adapter_config.json"}) and (
+        "certificate.json" not in names or is_taught(model)
+    )
 
 
 def _checkpoints(

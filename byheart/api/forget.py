@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..auditing.closed import is_taught
 from ..claims.answer import Question
 from ..claims.verification import PROVE_LIMIT
 from ..data.edits import relabelled, without
@@ -11,6 +12,7 @@ from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from .change import FORGET, Change, begin, carry_out, item, objects, split_again
+from .taught import forget_taught
 
 EXAMPLE = '{"input": ["a", "b"]}'
 
@@ -26,6 +28,7 @@ def forget(
     write_data: str | Path | None = None,
     force: bool = False,
     prove_limit: float = PROVE_LIMIT,
+    keep: Any = (),
     watch: Watch = SILENT,
     **loading: Any,
 ) -> Change:
@@ -43,12 +46,14 @@ def forget(
         write_data: The file to write the remaining data to.
         force: Replace existing output.
         prove_limit: Seconds; where proving distributions takes longer, they are observed.
+        keep: Of a taught checkpoint: the texts that it keeps.
         watch: Where progress is reported.
         **loading: How to read a file: the options of `load`.
 
     Returns:
         The model with the remaining data. Its weights hold nothing of the items (of their labels,
-        with label_only) beyond what the remaining data says.
+        with label_only) beyond what the remaining data says. Of a taught checkpoint, what `teach`
+        returns.
 
     Raises:
         ByheartError: The model cannot be edited, the data is not its data, an item is not in the
@@ -63,6 +68,14 @@ def forget(
     """
     if not items and file is None:
         raise ByheartError("there is nothing to forget; name an item.")
+    if is_taught(model):
+        if label_only or write_data is not None:
+            raise ByheartError("a taught folder forgets whole facts; leave out other options.")
+        named = [*items, *(x.get("input") for _, x in objects(file, EXAMPLE))] if file else items
+        place = None if output is None else Path(output)
+        return forget_taught(model, data, named, place, keep, force, loading, watch)
+    if keep:
+        raise ByheartError("`keep=...` is for a folder that was taught; leave it out.")
     task = begin(model, data, loading, output, write_data, force, prove_limit, watch)
     named, selection = list(items), task.selection
     if file is not None:

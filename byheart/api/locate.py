@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..auditing.closed import is_taught
 from ..claims.answer import Question
 from ..claims.location import Location, Place
 from ..claims.result import Result, picked
@@ -17,6 +18,7 @@ from ..models.placing import placed
 from ..models.questions import tokens_of
 from .explain import Explanation, explain
 from .reading import model_of, whole_data
+from .taught import locate_taught
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def locate(model: Model | str | Path, question: Question, *, watch: Watch = SILE
         watch: Where progress is reported.
 
     Returns:
-        The parameters, stage by stage; `.json()` is what `byheart locate --json` prints.
+        The parameters, stage by stage; of a taught checkpoint, the neurons of a fact (a
+        `TaughtLocated`). `.json()` is what `byheart locate --json` prints.
 
     Example:
         >>> import byheart
@@ -68,6 +71,8 @@ def locate(model: Model | str | Path, question: Question, *, watch: Watch = SILE
         'Paris'
     """
     watch.stage("opening")
+    if is_taught(model):
+        return locate_taught(model, question)
     model = model_of(model, "locate")
     if not question:
         raise ByheartError("name the tokens of one question, such as: capital of france.")

@@ -157,18 +157,23 @@ def teach(
         raise OptionError("margin", margin, "must be above 0 and at most 1000")
     if dtype is not None and dtype not in DTYPES:
         raise OptionError("dtype", dtype, f"must be one of {', '.join(DTYPES)}")
-    texts = [keep] if isinstance(keep, str | Path) else list(keep)
-    return _teach(
-        Path(model), facts, Path(output), texts, reach, margin, dtype, on_conflict, leave_out,
-        force, options, watch,
+    return taught(
+        Path(model), facts, Path(output), keep, reach=reach, margin=margin, dtype=dtype,
+        on_conflict=on_conflict, leave_out=leave_out, force=force, options=options, watch=watch,
     )  # fmt: skip
 
 
-def _teach(
-    path: Path, data: Any, output: Path, keep: list[Any], reach: float | None,
-    margin: float | None, dtype: str | None, on_conflict: str, leave_out: bool, force: bool,
-    options: Mapping[str, Any], watch: Watch, forgotten: Sequence["Fact"] = (),
+def texts_of(keep: Any) -> list[Any]:
+    return [keep] if isinstance(keep, str | Path) else list(keep or ())
+
+
+def taught(
+    path: Path, data: Any, output: Path, keep: Any, *, reach: float | None = None,
+    margin: float | None = None, dtype: str | None = None, on_conflict: str = "refuse",
+    leave_out: bool = False, force: bool = False, options: Mapping[str, Any] | None = None,
+    forgotten: Sequence["Fact"] = (), watch: Watch = SILENT,
 ) -> Taught:  # fmt: skip
+    """`teach`, and what it leaves of a taught folder without some facts."""
     watch.stage("loading")
     from ..auditing import closed
     from ..auditing.checkpoint import opened
@@ -185,9 +190,13 @@ def _teach(
         dtype, margin = dtype or told.get("dtype"), margin or told.get("margin")
         reach = reach or told.get("reach")
         trained = described(opened(base), dtype)
-        asked = [] if data is None else reading_facts.read_facts(trained.checkpoint, data, options)
+        asked = (
+            []
+            if data is None
+            else reading_facts.read_facts(trained.checkpoint, data, options or {})
+        )
         before = [] if old is None else [x for x in old.facts if x not in forgotten]
-        kept = [reading_facts.read_kept(trained.checkpoint, each) for each in keep]
+        kept = [reading_facts.read_kept(trained.checkpoint, each) for each in texts_of(keep)]
         _same_texts(path, told, kept)
         both = list(dict.fromkeys([*before, *asked]))
         settled = reading_facts.settle(both, kept, on_conflict)
@@ -195,7 +204,7 @@ def _teach(
         with appearing(output, force) as place:
             stated = {
                 "dtype": str(trained.dtype).removeprefix("torch."),
-                "margin": margin, "reach": reach, "off": trained.off,
+                "margin": margin, "reach": reach, "off": trained.off, "noise": plan.noise,
                 "facts": {
                     "count": len(plan.settled.facts), "contexts": len(plan.contexts),
                     "sha256": reading_facts.identity(plan.settled.facts),
@@ -237,18 +246,20 @@ def _observed(
     facts = plan.settled.facts
     answered = [sum(all(lead[x] > 0 for x in fact.contexts) for fact in facts) for lead in leads]
     watch.stage("comparing", sum(len(x.rows) for x in kept))
-    texts = tuple(
-        KeptText(x.name, x.sha256, **judging.compared(base, made, x, plan, watch), cut=x.cut)
-        for x in kept
-    )
+    texts, least = [], float(plan.reach.min())
+    for text in kept:
+        seen = judging.kept_positions(base, made, text, plan.contexts, plan.first, watch)
+        del seen["nearest"]
+        room = judging.room(seen.pop("highest"), made.off, least, plan.noise)
+        texts.append(KeptText(text.name, text.sha256, **seen, room=room, cut=text.cut))
     contexts = list(plan.contexts)
     owner = {x: fact for fact in facts for x in fact.contexts}
     misses = []
     for i in plan.keys.room.argsort()[:3].tolist():
         if plan.keys.kept[i] <= plan.keys.nearest[i]:
             name, tokens = spot(kept, int(plan.keys.place[i]))
-            text = base.checkpoint.tokenizer.decode(list(tokens))[-60:] if facts[0].prompt else ""
-            neighbour = f"{name}: {text}"
+            words = base.checkpoint.tokenizer.decode(list(tokens))[-60:] if facts[0].prompt else ""
+            neighbour = f"{name}: {words}"
         elif int(plan.keys.neighbour[i]) >= 0:
             neighbour = owner[contexts[int(plan.keys.neighbour[i])]].name
         else:
@@ -272,7 +283,7 @@ def _observed(
         bytes=(sizes[1] - sizes[0]) * base.dtype.itemsize,
         reach=(float(plan.reach.min()), float(plan.reach.max())),
         noise=plan.noise,
-        kept=texts,
+        kept=tuple(texts),
         left_out=tuple(LeftOut(x.prompt, x.answer, why) for x, why in plan.settled.left_out),
         misses=tuple(misses),
         verify=_command(path, output, keep),
@@ -286,7 +297,7 @@ def _command(path: Path, output: Path, keep: Sequence[Any]) -> str:
     import shlex
 
     words = ["byheart", "verify", str(output), "FACTS", "--base", str(path)]
-    for each in keep:
+    for each in texts_of(keep):
         words += ["--keep", os.fspath(each) if isinstance(each, str | Path) else "FILE"]
     return shlex.join([*words, "--accept", "observed"])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..auditing.closed import is_taught
 from ..claims.result import picked
 from ..claims.verification import (
     ACCEPTED,
@@ -30,6 +31,7 @@ from .change import recompiled
 from .configure import check_prove_limit
 from .reading import data_for_model, model_of, weights_hash
 from .summary import NOT_CHECKED, Summary, summarise
+from .taught import verify_taught
 
 STATED = ("method", "form", "search", "notes")  # what only the folder says of itself
 STATED_OF_DATA = ("dataset", "conflicts", "bits.encoded", "bits.entropy", "bits.information")
@@ -101,6 +103,9 @@ def verify(
     checker: bool | str = False,
     rebuild: bool = False,
     runtime: str | None = None,
+    base: str | Path | None = None,
+    keep: Any = (),
+    bound: int | None = None,
     watch: Watch = SILENT,
     **loading: Any,
 ) -> Verified:
@@ -128,6 +133,10 @@ def verify(
             NumPy and SciPy on the same type of processor, however many cores it has.
         runtime: Run every prediction of a stock checkpoint in another library instead;
             "transformers" loads the folder itself.
+        base: Of a taught folder: the folder of the checkpoint that it was before.
+        keep: Of a taught folder: texts or tables at whose positions it must be what it was.
+        bound: Of a taught folder: at how many contexts and kept positions, those with the least
+            room, rounding is bounded to first order.
         watch: Where progress is reported.
         **loading: How to read the data: keyword arguments of `load`. Those that leave out a part
             of it (`length`, columns, `empty`, ...) count only if they are given here, whatever
@@ -135,7 +144,8 @@ def verify(
 
     Returns:
         The verification: `holds`, `evidence`, `checked`, `correct`, `failures`, and `fit` of
-        distributions; `.json()` is what `byheart verify --json` prints.
+        distributions (of a taught folder, a `TaughtVerified`); `.json()` is what `byheart verify
+        --json` prints.
 
     Example:
         >>> import byheart
@@ -151,10 +161,15 @@ def verify(
             raise TypeError(f"verify() got an unexpected keyword argument {name!r}")
     if engine not in ENGINES:
         raise OptionError("engine", engine, f"must be one of {', '.join(ENGINES)}")
-    at_least(1, sample=sample)
+    at_least(1, sample=sample, bound=bound)
     check_seed(seed)
     check_prove_limit(prove_limit)
     accepted = checked_accept(accept)
+    if is_taught(model):
+        return verify_taught(model, data, base, keep, accepted, bound, loading, watch)
+    for name, value in (("base", base), ("keep", keep or None), ("bound", bound)):
+        if value is not None:
+            raise ByheartError(f"`{name}=...` is for a folder that was taught; leave it out.")
     checker = "independent" if checker is True else checker or ""
     if checker and checker not in CHECKERS:
         raise OptionError("checker", checker, f"must be one of {', '.join(CHECKERS)}")

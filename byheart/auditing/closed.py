@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..errors import ByheartError
 from ..machine.strict import shown
@@ -84,11 +84,13 @@ def check(folder: Path, config: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(code))
 
 
-def is_taught(folder: object) -> bool:
+def is_taught(folder: object) -> TypeGuard[str | Path]:
     """Whether this is the path of a checkpoint whose certificate says that facts were added."""
+    if not isinstance(folder, str | Path):
+        return False
     try:
-        values = json.loads((Path(folder) / CERTIFICATE).read_bytes())  # type: ignore[arg-type]
-    except (OSError, ValueError, TypeError, RecursionError):
+        values = json.loads((Path(folder) / CERTIFICATE).read_bytes())
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(values, dict) and values.get("claim") == TAUGHT
 

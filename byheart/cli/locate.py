@@ -7,11 +7,13 @@ from typing import Any
 
 from .. import pictures
 from ..api.locate import lit, locate, locate_readers
+from ..auditing.closed import is_taught
 from ..errors import ByheartError
 from ..models.opening import open as open_folder
 from ..models.questions import from_words
 from ..views.locate import readers_view, view
 from ..views.network import draw
+from ..views.taught import located
 from . import options
 from .declaring import argument, option, taking
 from .output import answer, finish
@@ -52,6 +54,9 @@ def command(
         return
     if not tokens:
         raise ByheartError("name the tokens of one question, such as: capital of france.")
+    if is_taught(model):
+        answer(locate, located, json=json, model=model, question=" ".join(tokens))
+        return
     picture = pictures.checked(plot, force)
     with watching() as watch:
         watch.stage("opening")

@@ -48,6 +48,12 @@ DATA = argument(
     f"{' '.join(load.FILES)}, also with {' '.join(COMPRESSED)}; a folder of texts or of "
     "Hugging Face datasets; - for standard input.",
 )
+KEEP = option(
+    "keep",
+    "Taught folders: what must not change, to the bit: texts or tables; repeatable.",
+    list[Path],
+    metavar="FILE",
+)
 NEW_FOLDER = option("output", "The model folder to write.", Path, REQUIRED, flags=OUTPUT)
 _HELD = (
     "Write the data that the new model holds, as .jsonl (documents of a stock checkpoint: .txt)."

@@ -1,5 +1,6 @@
 """verify: does a model folder hold what a file states?"""
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -27,6 +28,9 @@ RUN_IN = f"Stock checkpoints: run in {options.either(RUNTIMES)}."
     option("seed", "Random seed of the sample.", int, 0, min=0),
     options.PROVE_LIMIT,
     option("runtime", RUN_IN, names=RUNTIMES),
+    option("base", "Taught folders: what it was before.", Path, metavar="DIR"),
+    options.KEEP,
+    option("bound", "Taught folders: bound K contexts to first order.", int, metavar="K"),
     options.JSON,
 )
 def command(json: bool, **how: Any) -> None:
@@ -35,7 +39,8 @@ def command(json: bool, **how: Any) -> None:
     Labels are evaluated in exact arithmetic; of a model that stores distributions, every context's
     divergence from the data is enclosed by rigorous bounds; of a stock checkpoint in float32, the
     margin of every next token (16-bit types are observed in NumPy). --runtime runs every prediction
-    in another library instead; transformers loads DIR itself, and generates every text as well. The
+    in another library instead; transformers loads DIR itself, and generates every text as well. Of
+    a taught folder, the structure is compared with --base exactly, and the rest is observed. The
     exit code is 0 only if every prediction of the file is proved, or there is evidence that
     --accept names.
     """

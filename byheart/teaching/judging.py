@@ -1,15 +1,19 @@
 """What runs show of a taught checkpoint: answers, kept positions, and how far they are from on."""
 
+import heapq
+import math
 from collections.abc import Container, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..machine.watch import Watch
 from .facts import Ids, Kept
-from .family import Trained
-from .plan import Plan
+from .family import STRENGTH, Trained
 from .running import arguments, logits, paired, same_bits
+
+HARDEST = 1 << 12  # positions that are remembered
 
 
 def leads(trained: Trained, contexts: Mapping[Ids, int], watch: Watch) -> dict[Ids, float]:
@@ -28,33 +32,33 @@ def kept_positions(
     base: Trained, made: Trained, text: Kept, taught: Container[Ids], first: int, watch: Watch
 ) -> dict[str, Any]:
     """Positions, those that are taught contexts, and of the others those that are equal to the bit;
-    and the largest argument of a neuron there."""
-    positions = own = equal = 0
-    highest = -torch.inf
+    the largest argument of a neuron there, and the positions where it is largest."""
+    others = []
+    for row in text.rows:
+        ids = tuple(row)
+        others.append(np.array([ids[: i + 1] not in taught for i in range(len(ids))]))
+    equal = 0
     for i, x, y in paired(logits(base, text.rows), logits(made, text.rows)):
-        tokens = tuple(text.rows[i])
-        other = torch.tensor([tokens[: j + 1] not in taught for j in range(len(tokens))])
-        positions += len(tokens)
-        own += int((~other).sum())
-        equal += int(torch.from_numpy(same_bits(x, y))[other].sum())
+        equal += int(same_bits(x, y)[others[i]].sum())
         watch.advance(1)
-    for i, found in arguments(made, text.rows, first):
-        tokens = tuple(text.rows[i])
-        other = torch.tensor([tokens[: j + 1] not in taught for j in range(len(tokens))])
-        if other.any():
-            highest = max(highest, float(found[other].max()))
-    return {"positions": positions, "taught": own, "equal": equal, "highest": highest}
-
-
-def compared(base: Trained, made: Trained, text: Kept, plan: Plan, watch: Watch) -> dict[str, Any]:
-    found = kept_positions(base, made, text, plan.contexts, plan.first, watch)
-    return found | {
-        "room": room(found.pop("highest"), made.off, float(plan.reach.min()), plan.noise)
+    found = [
+        (float(value), i, place)
+        for i, rows in arguments(made, text.rows, first)
+        for place, value in enumerate(rows.flatten(1).max(1).values.tolist())
+        if others[i][place]
+    ]
+    found = heapq.nlargest(HARDEST, found)
+    return {
+        "positions": text.positions,
+        "taught": text.positions - sum(int(x.sum()) for x in others),
+        "equal": equal,
+        "highest": found[0][0] if found else -math.inf,
+        "nearest": [(value, tuple(text.rows[i][: place + 1])) for value, i, place in found],
     }
 
 
 def room(argument: float, off: float, reach: float, noise: float) -> float | None:
     """How many noises an argument is below the one where the activation is exactly 0."""
-    if argument == -torch.inf:
+    if argument == -math.inf or not noise:
         return None
-    return (-off - argument) * reach / (2 * off * noise) if noise else None
+    return (-off - argument) * reach / (STRENGTH * off * noise)

@@ -7,11 +7,13 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from ..api.taught import TaughtVerified
 from ..api.verify import Verified
 from ..claims.card import bit_rows
 from ..machine.tables import number, plural
 from ..machine.words import brief
 from .model import UNSETTLED, shown, size_rows, timed, verdict
+from .taught import view as taught_view
 from .terminal import notes, rows
 
 LISTED = 8  # columns that a line names
@@ -23,7 +25,9 @@ ABOUT = {  # what the checker was given of a stock checkpoint's data
 }
 
 
-def view(result: Verified) -> Group:
+def view(result: Verified | TaughtVerified) -> Group:
+    if isinstance(result, TaughtVerified):
+        return taught_view(result)
     summary, parts = result.summary, list[RenderableType]()
     if result.checker:
         about = ABOUT.get(result.about or "", ", about a copy of the data as byheart reads it")

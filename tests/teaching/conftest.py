@@ -56,3 +56,16 @@ def files(tmp_path, monkeypatch):
     texts = [x for x in sentences(1, 30) if not any(x.startswith(p) for p, _ in facts)]
     (tmp_path / "keep.txt").write_text("\n\n".join(texts) + "\n")
     return facts
+
+
+@pytest.fixture
+def run_in():
+    """run_in(words): the exit code of a command."""
+    from byheart.cli import main
+
+    def run(words):
+        with pytest.raises(SystemExit) as stop:
+            raise SystemExit(main(words))
+        return stop.value.code or 0
+
+    return run

@@ -34,6 +34,11 @@ def read(path: Path) -> ModelData:
         certificate = Object.parse(content, f"{path}/certificate.json")
         certificate.expect("format", "byheart-certificate")
         check_version(certificate)
+        if certificate.values.get("claim") == "taught":
+            raise ByheartError(
+                f"{path} is a checkpoint that was taught; it is asked in transformers, and by "
+                "verify, locate, forget, diff and audit."
+            )
         names = certificate.object("files")
         for name in names.values:
             names.get(name, str)
