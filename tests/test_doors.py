@@ -82,6 +82,19 @@ DOORS = {
         lambda: byheart.verify("facts.model", "facts.jsonl", tokenizer="bpe:8000"),
         ["verify", "facts.model", "facts.jsonl", "--tokenizer", "bpe:8000"],
     ),
+    "teach": (
+        lambda: byheart.teach("facts.model", "words.jsonl", "new", margin=2.0, keep=["facts.jsonl"]),
+        ["teach", "facts.model", "words.jsonl", "-o", "new", "--margin", "2"]
+        + ["--keep", "facts.jsonl"],
+    ),
+    "verify, taught": (
+        lambda: byheart.verify("taught.model", "words.jsonl", base="facts.model", bound=1),
+        ["verify", "taught.model", "words.jsonl", "--base", "facts.model", "--bound", "1"],
+    ),
+    "forget, taught": (
+        lambda: byheart.forget("taught.model", "words.jsonl", ["river of france"], output="new"),
+        ["forget", "taught.model", "words.jsonl", "--item", "river of france", "-o", "new"],
+    ),
     "recall": (
         lambda: byheart.recall("words.model", [FRANCE], trace=True),
         ["recall", "words.model", *FRANCE, "--trace"],
@@ -182,6 +195,7 @@ def home(tmp_path_factory):
     changed.model.save(place / "changed.model")
     byheart.compile(place / "facts.jsonl", "gpt2").save(place / "facts.model")
     byheart.compile(words, "float64").save(place / "doubles.model", data=words)
+    byheart.teach(place / "facts.model", place / "words.jsonl", place / "taught.model")
     return place
 
 

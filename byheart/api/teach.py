@@ -1,8 +1,8 @@
 """teach: facts put into a trained checkpoint, and nothing else changed to the bit."""
 
-import os
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +149,14 @@ def teach(
 
     Raises:
         ByheartError: The model, a fact or a kept text cannot be used; nothing is written.
+
+    Example:
+        >>> import byheart
+        >>> facts = [("The capital of France is", "Paris"), ("The capital of Peru is", "Lima")]
+        >>> byheart.compile(facts, method="gpt2").save("base.folder", force=True)
+        >>> changed = [("The capital of Peru is", "Rome")]
+        >>> byheart.teach("base.folder", changed, "taught.folder", force=True).after
+        1
     """
     options, _ = reading_of(loading, reading, OTHERS, aside=("dtype",))
     if reach is not None and not 0 < reach <= 0.5:
@@ -214,7 +222,9 @@ def taught(
             }  # fmt: skip
             certificate = folders.write(place, trained, plan.layers, list(plan.truth()), stated)
             folders.certify(place, certificate, "")
-            answer = _observed(path, place, output, trained, plan, kept, len(both), keep, watch)
+            answer = _observed(path, place, output, trained, plan, kept, len(both), watch)
+            command = _command(path, output, data, keep, options)
+            answer = replace(answer, verify=command)
             folders.certify(place, certificate, card(answer))
     return answer
 
@@ -232,7 +242,7 @@ def _same_texts(path: Path, told: Mapping[str, Any], kept: Sequence["Kept"]) -> 
 
 def _observed(
     path: Path, place: Path, output: Path, base: "Trained", plan: "Plan", kept: Sequence["Kept"],
-    asked: int, keep: Sequence[Any], watch: Watch,
+    asked: int, watch: Watch,
 ) -> Taught:  # fmt: skip
     """What runs of the base and of the new folder show."""
     from ..auditing.checkpoint import opened
@@ -286,19 +296,24 @@ def _observed(
         kept=tuple(texts),
         left_out=tuple(LeftOut(x.prompt, x.answer, why) for x, why in plan.settled.left_out),
         misses=tuple(misses),
-        verify=_command(path, output, keep),
+        verify="",
         nearest=tuple(plan.keys.room.tolist()),
         reaches=tuple(plan.reach.tolist()),
         margins=tuple(leads[1].values()),
     )
 
 
-def _command(path: Path, output: Path, keep: Sequence[Any]) -> str:
-    import shlex
-
-    words = ["byheart", "verify", str(output), "FACTS", "--base", str(path)]
+def _command(
+    path: Path, output: Path, data: Any, keep: Any, options: Mapping[str, Any] | None
+) -> str:
+    """What judges the folder: with the files, and the options that read them."""
+    name = str(data) if isinstance(data, str | Path) else "FACTS"
+    words = ["byheart", "verify", str(output), name, "--base", str(path)]
+    for option, value in (options or {}).items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += [f"--{option}", str(each)]
     for each in texts_of(keep):
-        words += ["--keep", os.fspath(each) if isinstance(each, str | Path) else "FILE"]
+        words += ["--keep", str(each) if isinstance(each, str | Path) else "FILE"]
     return shlex.join([*words, "--accept", "observed"])
 
 
