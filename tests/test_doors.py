@@ -83,7 +83,9 @@ DOORS = {
         ["verify", "facts.model", "facts.jsonl", "--tokenizer", "bpe:8000"],
     ),
     "teach": (
-        lambda: byheart.teach("facts.model", "words.jsonl", "new", margin=2.0, keep=["facts.jsonl"]),
+        lambda: byheart.teach(
+            "facts.model", "words.jsonl", "new", margin=2.0, keep=["facts.jsonl"]
+        ),
         ["teach", "facts.model", "words.jsonl", "-o", "new", "--margin", "2"]
         + ["--keep", "facts.jsonl"],
     ),

@@ -2,7 +2,7 @@
 
 An added layer has attention that writes 0 and one neuron per context: its key is the stream of the
 context after the layer's norm, which has gain 1; its bias is a threshold. Below the threshold the
-activation is exactly 0 (checker/FORMAT.md, section 11), and x + 0 = x.
+activation is exactly 0 (checker/FORMAT.md, section 12), and x + 0 = x.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""The folder of a taught checkpoint (checker/FORMAT.md, section 11), both ways.
+"""The folder of a taught checkpoint (checker/FORMAT.md, section 12), both ways.
 
 The files of the base are there as they were: its weights under another name where an index has to
 name them, its config inside the certificate, its tokenizer under its own name.
