@@ -11,6 +11,7 @@ STOCK = (  # of a stock checkpoint: those of Hugging Face, and ours
     "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
     "generation_config.json", "byheart.json", "ground_truth.jsonl",
 )  # fmt: skip
+MAGIC = b"byheart\x01"  # begins a packed file
 TOKENIZER = "tokenizer.json"  # splits questions as the data was split
 KNOWN = tuple(dict.fromkeys([*FILES, *STOCK, "certificate.json", "README.md", "data.jsonl"]))
 EXPORTED = ("model.py", "model.onnx", "model.gguf", "modeling_byheart.py")  # of other tools

@@ -12,8 +12,9 @@ import packed as independent
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.exact.codeword import encode
-from byheart.exact.packed import DIGEST, MAGIC
+from byheart.machine.names import MAGIC
 from byheart.machine.streams import number, numbers, stream
+from byheart.models.folder.packed import DIGEST
 
 WORDS = [(["the", "cat"], "sat"), (["The", "dog"], "ran"), (["a", "cat"], "Sat down"), (["b"], "b")]
 TOKENS = [([1, 2], [5, -7]), ([4, 4, 1], [5, 5, 9]), ([3], [9])]

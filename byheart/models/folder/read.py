@@ -14,7 +14,6 @@ from ...claims.notes import check_version
 from ...claims.record import Parameters
 from ...claims.verification import Fit, Verification
 from ...errors import ByheartError, DisagreementError
-from ...exact.packed import unpack
 from ...machine.names import TOKENIZER
 from ...machine.strict import Object, read_text_file, shown
 from ..kinds import KINDS, kind_with
@@ -70,6 +69,8 @@ def read(path: Path) -> ModelData:
 
 def _packed(path: Path) -> ModelData:
     """The model of a packed file."""
+    from .packed import unpack  # folders do not need it
+
     model, certificate, tokenizer = unpack(read_text_file(path.resolve()), str(path))
     _, sequences = _data(certificate)
     change, verification = _change(certificate), _verification(certificate)

@@ -1,4 +1,4 @@
-"""Save a model folder."""
+"""Save a model: as a folder, or as one packed file."""
 
 import hashlib
 import os
@@ -15,9 +15,8 @@ from ...claims.verification import Verification
 from ...data.dataset import Dataset
 from ...data.load import write_jsonl
 from ...errors import ByheartError
-from ...exact import packed
 from ...machine.files import PART, refuse_existing, replacing
-from ...machine.names import TOKENIZER, as_json
+from ...machine.names import MAGIC, TOKENIZER, as_json
 from ...machine.plain import Piece
 from ...machine.swap import appearing, sync
 from ..kinds import kind_of
@@ -67,6 +66,8 @@ def save(
 
 def save_packed(model: ModelData, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a verified model that gives labels to one file (checker/FORMAT.md, section 11)."""
+    from . import packed
+
     verified, place = checked(model), Path(os.path.abspath(path))
     check_packed(model, place, force)
     described = notes.described(model.number, kind_of(model).store.describe(model), model.record)
@@ -90,8 +91,8 @@ def check_packed(model: ModelData | None, place: Path, force: bool) -> None:
         begins = b""
         if place.is_file() and not place.is_symlink():
             with open(place, "rb") as file:
-                begins = file.read(len(packed.MAGIC))
-        if begins != packed.MAGIC:
+                begins = file.read(len(MAGIC))
+        if begins != MAGIC:
             raise ByheartError(f"{place} is not a packed model and is not replaced.")
 
 

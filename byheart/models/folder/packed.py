@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..claims.claim import Labels, Words
-from ..claims.model import ModelData
-from ..claims.notes import VERSION, read_record
-from ..data.readers.text import SPACED
-from ..gadgets.blocks import digit_order
-from ..machine.streams import Source, number, stream
-from ..machine.strict import Object
-from . import codeword, config, vocabulary
-from .answer import ExactModel
-from .coder import SIZE
-from .network import Dyadic
+from ...claims.claim import Labels, Words
+from ...claims.model import ModelData
+from ...claims.notes import VERSION, read_record
+from ...data.readers.text import SPACED
+from ...exact import codeword, config, vocabulary
+from ...exact.answer import ExactModel
+from ...exact.coder import SIZE
+from ...exact.network import Dyadic
+from ...gadgets.blocks import digit_order
+from ...machine.names import MAGIC
+from ...machine.streams import Source, number, stream
+from ...machine.strict import Object
 
-MAGIC = b"byheart\x01"
 DIGEST = 32  # bytes of SHA-256, at the end
 # of config.json and certificate.json, what is found again in the file
 FOUND = ("format", "version", "input", "output", "width", "layers", "parameters")
