@@ -108,13 +108,17 @@ def _adapter(size: AdapterSize) -> Group:
 
 
 def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
-    """The tightest row of each quantity in each direction, except for what a verdict says."""
+    """The tightest row of each quantity in each direction, except for what a verdict says.
+
+    What networks without attention need says nothing of others: such a row hides no other.
+    """
     best: dict[tuple, Bound] = {}
     for row in theorems:
         stated = "bits" in row.quantity or row.kind == "rule_of_thumb"
         if not row.value or (judged and stated):  # "at least 0" says nothing either
             continue
-        key = (row.kind, row.quantity, row.direction)
+        other_networks = row.item.startswith("without attention")
+        key = (row.kind, row.quantity, row.direction, other_networks)
         other = best.setdefault(key, row).value or 0
         if row.value > other if row.direction == "at_least" else row.value < other:
             best[key] = row

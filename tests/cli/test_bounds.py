@@ -15,7 +15,7 @@ import byheart
 from byheart.api.compile import compile
 from byheart.cli import main
 from byheart.data.documents import Documents
-from byheart.data.generate import random
+from byheart.data.generate import random, save
 from byheart.data.load import from_rows, load, write_jsonl
 from byheart.data.statistics import count
 from byheart.theory.facts import data_facts, distinct_tokens, longest_context
@@ -549,6 +549,14 @@ def test_the_bound_around_uniform_attention_is_about_numbers_too(positions, cont
     assert row["applies"] and found["contexts"] == contexts
     tokens = found["vocabulary"] * (4 if positions else 1)
     assert row["value"] == uniform_attention(contexts, tokens)
+
+
+def test_a_bound_without_attention_hides_no_bound_of_transformers(tmp_path, capsys):
+    """The tightest is shown of networks with attention, and of those without."""
+    save(random(1000), tmp_path / "x.npz")
+    _, output, _ = run(capsys, "bounds", "--dataset", tmp_path / "x.npz")
+    said = " ".join(output.split())
+    assert "without attention, by Lemma B.4" in said and "Theorem 4.2, uniform attention" in said
 
 
 @pytest.mark.parametrize(
