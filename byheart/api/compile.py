@@ -215,14 +215,14 @@ def compile_folder(
         verify_with = verify_command(model, str(output), name)
     elif write_data:
         verify_with = verify_command(model, str(output), str(place / "data.jsonl"), canonical=True)
-    unordered = model.record.unordered
+    frequent = configure.frequent_note(configure.construction_of(model), held)
     return Compiled(
         summary=summarise(model, model.verification, {"load": loaded, **model.record.seconds}),
         output=str(output),
         editable=configure.construction_of(model).edits,
         verify=verify_with,
         reading=dict(dataset.loading),
-        reading_notes=(*asked.notes, *([unordered] if unordered else [])),
+        reading_notes=(*asked.notes, *filter(None, (model.record.unordered, frequent))),
         skipped=dataset.skipped,
         disk=_disk(place, data, held),
         question=typed(model, dataset.sequence(0)) if len(dataset) else None,

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..constructions import ALL, find
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
@@ -89,6 +91,20 @@ def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) 
         other = "`positions=True` distinguishes them"
     noun = "context differs" if alike == 1 else "contexts differ"
     return Message(f"{alike:,} {noun} from others only in the order of words; {other}")
+
+
+def frequent_note(construction: Construction, dataset: Dataset) -> Message | None:
+    """Which option keeps a frequent label from costing less than a bit for each context."""
+    options = [x for x in ("editable", "reject_unknown") if getattr(construction, x, None)]
+    counts = np.bincount(dataset.labels)
+    if not options or 3 * counts.max() <= 2 * counts.sum():
+        return None
+    name, count = dataset.label_names[int(counts.argmax())], int(counts.max())
+    return Message(
+        f"{count:,} of {int(counts.sum()):,} labels are {name!r}: with "
+        f"`{options[0]}={getattr(construction, options[0])}` each of them takes stored bits of its "
+        "own, without it most of them take none"
+    )
 
 
 def prepare(

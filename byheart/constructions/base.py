@@ -109,6 +109,9 @@ class Stored:
     # of places bits[i] and bits[i] + 1)
     bits: tuple[int, ...]
     holders: tuple[Parameter, ...]  # the parameters whose values make up the sum
+    # whether the answer does not depend on the bit above the label's bits: no equation asked for it
+    # (gadgets/prefix_code.py)
+    default: bool = False
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ def held(model: ExactModel, tokens: Sequence[Token], made_by: Explains | None) -
     if stored:
         read = tuple(Place(*parameter[:4]) for parameter in stored.holders)
         note = "the answer is these bits of a sum of stored numbers, each kept by parameters"
+        if stored.default:
+            note = "the default answer: no parameter holds it alone"
         return Held(read, stored.bits, (), note)
     network, entering = model.network, []
     for index in range(max(network.attentions, default=-1) + 1, len(network.layers)):

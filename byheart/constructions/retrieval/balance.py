@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from .folds import FoldLayout, FoldPlan
-from .plan import equations, required
+from .plan import DRAWN, REACH, equations, required
 from .solve import dependent
 
 PLACES = 32  # where a column's fold may stand, counted from the last: one machine word
@@ -37,14 +37,18 @@ def climb(
     window: int,
     passes: int,
     rng: random.Random,
+    share: float = 0.0,
 ) -> tuple[FoldLayout, int]:
-    """The best layout that is found within some passes, and the numbers that it needs."""
+    """The best layout that is found within some passes, and the numbers that it needs.
+
+    share  of the contexts whose words are intervals, those with an equation
+    """
     head, rest = plan.parts
     order, weights = list(rest), [fold.weight for fold in rest if fold.role == "column"]
     room, count = min(PLACES, len(rest)), len(weights)
     places_of = list(enumerate(head[::-1], len(rest)))
     fixed = [(t, f.weight) for t, f in places_of if f.role == "column"]
-    contexts = Counts(plan.columns, hashes, lengths, window, fixed)
+    contexts = Counts(plan.columns, hashes, lengths, window, fixed, share)
     arrangements = ARRANGEMENTS * passes
     best: tuple[float, list[int]] = math.inf, []
     while passes > 0 < count:
@@ -70,6 +74,8 @@ def climb(
         return plan.layout([by_place.get(p) or next(rest) for p in reversed(range(len(order)))])
 
     layouts = [filled() for _ in range(ORDERS if len(hashes) >= LARGE else 1)]
+    if share:
+        hashes = hashes[(lengths > 0) | (np.arange(len(hashes)) % round(1 / share) == 0)]
     return _most_independent(layouts, hashes), numbers
 
 
@@ -135,13 +141,15 @@ class Counts:
         lengths: NDArray[np.int64],
         window: int,
         fixed: Uses,
+        share: float = 0.0,
     ) -> None:
-        self.columns, self.window = columns, window
+        # words that are intervals come before those of one bit
+        self.columns, self.window, self.share = columns, window + (share > 0), share
         self.bits = (hashes & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-        self.extra = (lengths - 1).astype(np.int32)
+        self.extra = (lengths - (share == 0)).astype(np.int32)
         for place, weight in fixed:
             fired = (hashes >> np.uint64(place)).astype(np.int32) & 1
-            self.extra += np.int32(weight * window) * fired
+            self.extra += np.int32(weight * self.window) * fired
 
     def _counted(self, uses: Uses, firing: NDArray[np.int32]) -> NDArray[np.int32]:
         tables = np.zeros((4, 256), np.int32)
@@ -160,7 +168,7 @@ class Counts:
 
     def required(self, table: NDArray[np.int64]) -> int:
         """Stored numbers with which the positions are expected to be solvable."""
-        return required(equations(table[::-1]))
+        return required(equations(table[::-1], self.share), DRAWN if self.share else REACH)
 
     def moved(self, uses: Uses, weight: int) -> NDArray[np.float64]:
         """How uneven the positions are with one more weight, for each place of its fold."""
@@ -172,7 +180,7 @@ class Counts:
         table = np.empty(shape, np.int32)
         table[without] = totals[without, :, None] - firing[without]
         table[without + weight] = firing[without]
-        counts = equations(table[::-1])
+        counts = equations(table[::-1], self.share)
         mean = counts[:, 0].mean()
         steepness = 0.3 * math.sqrt(mean) if mean else 1.0
         return np.exp(np.minimum((counts - mean) / steepness, 600)).sum(axis=0)

@@ -88,7 +88,7 @@ def posed(
     """What the network reads, the labels by frequency, and the problem; None if there is none."""
     spec = read(dataset, options, length)
     form = options.reject_unknown, options.attention, options.embeds, options.minimise
-    return spec, *prepare(dataset, contexts, spec, *form)
+    return spec, *prepare(dataset, contexts, spec, *form, intervals=not options.editable)
 
 
 def estimate(dataset: Dataset, contexts: Contexts, options: Settings) -> int | None:
@@ -171,7 +171,7 @@ def size(built: Built, objective: str) -> int:
     return bits["total"] if objective == "bits" else parameters[objective]
 
 
-def _effort(problem: Problem, options: Settings) -> reading.Effort:
+def _effort(problem: Problem, options: Settings) -> reading.Effort | None:
     return reading.effort_for(problem.task.contexts, options.effort == "high")
 
 

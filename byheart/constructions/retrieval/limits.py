@@ -37,7 +37,13 @@ MOST_BITS = 1 << 13  # no coordinate of a double needs more
 
 
 def best_of(
-    plan: Plan, hashes: NDArray, lengths: NDArray, window: int, tries: int, rng: random.Random
+    plan: Plan,
+    hashes: NDArray,
+    lengths: NDArray,
+    window: int,
+    tries: int,
+    rng: random.Random,
+    share: float = 0.0,
 ) -> tuple[Layout, int]:
     """The best layout of some random orders, and the numbers that it needs."""
     order = list(plan.parts[1])

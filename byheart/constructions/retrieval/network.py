@@ -215,7 +215,39 @@ def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]
     top = dyadic(-network.layers[strips[-1]].tensors["b1"][0, 0]).exponent
     widest = sum(int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1 for i in shifts)
     bits = tuple(top - moved - 1 - i for i in range(top - widest))
-    return Stored(value, bits, tuple(holders_of(network, fired)))
+    default = _default(network, streams, strips[0], top)
+    return Stored(value, bits, tuple(holders_of(network, fired)), default)
+
+
+def _default(network: Network, streams: Sequence[Lanes], strip: int, top: int) -> bool:
+    """Whether the answer stays what it is if the bit of the shifted sum above the label's changes.
+
+    It reverses all bits that are left after the strip. Of a word with bits of its own that is
+    another word; of an interval it is one of the same interval, unless the word had an equation.
+    """
+
+    blocks = [layer for layer in network.layers[strip:-1] if isinstance(layer, FeedForward)]
+    last = network.layers[-1]
+    if not isinstance(last, Linear):
+        return False
+
+    def answer(lanes: dict[int, Fraction]) -> Fraction:
+        for layer in blocks:
+            added = {row: value.fraction for row, _, value in layer.b2.entries}
+            for unit, weights in layer.W1.by_row.items():
+                above = sum(w.fraction * lanes.get(lane, 0) for lane, w in weights)
+                if (above := above + layer.b1[unit, 0]) > 0:
+                    for row, column, weight in layer.W2.entries:
+                        if column == unit:
+                            added[row] = added.get(row, Fraction(0)) + weight.fraction * above
+            lanes = lanes | {row: lanes.get(row, Fraction(0)) + x for row, x in added.items()}
+        return sum((w.fraction * lanes.get(i, 0) for _, i, w in last.weight.entries), Fraction(0))
+
+    lanes = {lane: value.fraction for lane, value in streams[strip - 1].items()}
+    bit = Fraction(2) ** top
+    changed = lanes.get(0, Fraction(0))
+    changed += -bit if changed // bit % 2 else bit
+    return answer(lanes) == answer(lanes | {0: changed})
 
 
 def _read(
@@ -246,7 +278,9 @@ def _read(
         if fired[i]:
             moved += int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1
     bits = tuple(top - moved - 1 - i for i in range(top - columns + 1))
-    return Stored(dyadic(value / (-2) ** cell), bits, tuple(_read_holders(network, streams, fired)))
+    holders = tuple(_read_holders(network, streams, fired))
+    default = _default(network, streams, strips[0], top)
+    return Stored(dyadic(value / (-2) ** cell), bits, holders, default)
 
 
 def _read_holders(

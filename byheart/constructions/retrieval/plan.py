@@ -27,6 +27,7 @@ from .solve import Terms, gather
 Ints = NDArray[np.int64]
 
 REACH = 26  # equations beyond the numbers that a position may have
+DRAWN = 10  # the same where words are intervals: free unknowns are drawn, not solved for
 SPARSE = 8  # dependent equations where there are as many as numbers, measured for 150 to 500
 RETRIED = 2  # free unknowns that may be missing: other ones are tried a few times
 # nonzero parameters, and dense ones per lane
@@ -359,11 +360,17 @@ def hash_bits(task: Task) -> int:
     """Bits of H for which contexts with different labels are expected to meet about once.
 
     Of n contexts, n^2 / 2 pairs meet with probability 2**-bits each; with two labels half of the
-    meetings do no harm. With words of w bits, contexts of neighbouring columns share equations, and
-    those that differ in the column alone meet too: w times as many. Fingerprint bits come on top.
+    meetings do no harm, and more if one of them is rare. With words of w bits, contexts of
+    neighbouring columns share equations, and those that differ in the column alone meet too: w
+    times as many. Fingerprint bits come on top.
     """
     contexts = math.log2(max(2, task.contexts))
-    pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
+    pairs = (
+        2 * contexts
+        - 1.3
+        + math.log2(2 * task.differ)
+        + (2 + math.log2(task.window) if task.window > 1 else 0)
+    )
     unknown = contexts + task.marks + 2 if task.marks else 0
     sums = math.log2(task.total) + 3  # a token's own number has at least three bits
     return math.ceil(max(pairs + task.marks, unknown, sums))
@@ -396,29 +403,35 @@ def loads(shift: NDArray, lengths: NDArray, columns: int, window: int) -> NDArra
     return equations(table.reshape(columns, window))
 
 
-def equations(table: NDArray) -> NDArray[np.int64]:
+def equations(table: NDArray, share: float = 0.0) -> NDArray:
     """Equations per bit position, highest first, from the contexts by column and word length.
 
     table  [columns, window, ...] for as many layouts as the last axes count
+    share  of the contexts whose words are intervals, those with an equation; then the table has one
+           length more, the first one, for these contexts
     """
+    intervals, table = (table[:, 0], table[:, 1:]) if share else (0, table)
     columns, window = table.shape[:2]
-    counts = np.zeros((columns + window - 1, *table.shape[2:]), np.int64)
+    shape = columns + window - 1, *table.shape[2:]
+    counts = np.zeros(shape, np.float64 if share else np.int64)
+    if share:
+        counts[:columns] = share * intervals
     held = table[:, ::-1].cumsum(axis=1)[:, ::-1]  # words at least that long
     for digit in range(window):
         counts[digit : digit + columns] += held[:, digit]
     return counts
 
 
-def required(counts: NDArray[np.int64]) -> int:
+def required(counts: NDArray, reach: int = REACH) -> int:
     """Stored numbers with which the positions are expected to be solvable (see solve.py).
 
     Among n equations in U unknowns about d are dependent: n - U if that is large and positive, 0 if
     it is large and negative, and in between (rows are sparse) what is measured. They need as many
     free unknowns at the position below, or nearly so. Neither they nor the equations that a run of
-    positions has beyond its unknowns must be more than REACH.
+    positions has beyond its unknowns must be more than `reach`.
     """
-    least = math.ceil((counts.sum() - REACH) / len(counts))  # all positions are a run, too
-    numbers = max(int(counts.max()) - REACH, least, 1)
+    least = math.ceil((counts.sum() - reach) / len(counts))  # all positions are a run, too
+    numbers = max(int(counts.max()) - reach, least, 1)
     while True:
         sparse = min(SPARSE, numbers / 16, 4000 / numbers)
         excess = counts - numbers
@@ -427,6 +440,6 @@ def required(counts: NDArray[np.int64]) -> int:
         short = dependent[:-1] - free[1:]
         sums = np.append(0, np.cumsum(excess[::-1]))  # from the lowest position up
         run = (sums - np.minimum.accumulate(sums)).max()
-        if max(dependent.max(), run) <= REACH and (not len(short) or short.max() <= RETRIED):
+        if max(dependent.max(), run) <= reach and (not len(short) or short.max() <= RETRIED):
             return numbers
         numbers += 1

@@ -1,5 +1,6 @@
 """Dataset to problem: contexts as sums of distinct columns, labels and their code words."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,11 +12,12 @@ from ...data.dataset import Dataset
 from ...errors import AssumptionError
 from ...exact.batch import Batch, Columns, columns
 from ...exact.network import Input
-from ...gadgets.prefix_code import PrefixCode, prefix_code
+from ...gadgets.prefix_code import PrefixCode, interval_code, prefix_code
 from .coordinates import separating
 from .hashing import Sums
 
 LONGEST_WORD = 60  # label word and fingerprint together
+MOST_ONES = 16  # with which words above an interval begin
 
 
 @dataclass(frozen=True)
@@ -23,13 +25,14 @@ class Task:
     """The amount that must be stored."""
 
     contexts: int  # distinct contexts
-    equations: int  # label and fingerprint bits of all contexts together
+    equations: int  # label and fingerprint bits of all contexts together, as expected
     code: PrefixCode  # words of the labels
     inputs: int  # columns of the first layer: coordinates, or ids of an embedding
     embed: int  # its nonzero parameters, without an offset
     marks: int  # fingerprint bits
     total: int  # the largest sum of coefficients: 2 length + 1 with attention
     mixing: str = "uniform"  # where columns meet: "uniform", "hard", "sparse" or "sum"
+    differ: float = 0.5  # pairs of contexts with different labels, as a share; at most this
 
     @property
     def window(self) -> int:
@@ -67,7 +70,7 @@ class Problem(Inputs):
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """The bits of each context's word."""
+        """The bits of each context's word that must be so; 0 for those of an interval."""
         task = self.task
         return np.array(task.code.lengths, dtype=np.int64)[self.labels] + task.marks
 
@@ -90,6 +93,7 @@ def prepare(
     mixing: str = "uniform",
     embedding: bool = False,
     objective: str = "nonzero",
+    intervals: bool = False,
 ) -> tuple[tuple[int, ...], Problem | None]:
     """The labels by frequency, and the problem; None if there is nothing to distinguish.
 
@@ -100,18 +104,21 @@ def prepare(
     mixing     where columns meet: "uniform", "hard", "sparse" or "sum"
     embedding  whether tokens are ids of an embedding matrix
     objective  what the words of the labels are to save
+    intervals  whether a frequent label may have an interval for its word
     """
     counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
     order = np.argsort(-counts, kind="stable")
     if len(order) + marks == 1:
         return tuple(order.tolist()), None
-    code = label_code(counts[order].tolist(), marks, objective)
+    code = label_code(counts[order].tolist(), marks, objective, intervals)
     order = order[np.lexsort((order, np.array(code.lengths)))]
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
-    equations = int((np.array(code.lengths, dtype=np.int64)[labels] + marks).sum())
+    equations = math.ceil(code.equations(counts[order].tolist())) + marks * len(contexts)
     read = inputs(dataset, contexts, spec, code, equations, marks, mixing, embedding)
+    differ = min(0.5, 1 - float(((counts / counts.sum()) ** 2).sum())) if code.interval else 0.5
+    read = replace(read, task=replace(read.task, differ=differ))
     return tuple(order.tolist()), Problem(**vars(read), labels=labels)
 
 
@@ -197,8 +204,13 @@ def digits_of(labels: int, marks: int) -> int:
     return digits
 
 
-def label_code(counts: list[int], marks: int, objective: str = "nonzero") -> PrefixCode:
-    """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
+def label_code(
+    counts: list[int], marks: int, objective: str = "nonzero", intervals: bool = False
+) -> PrefixCode:
+    """The prefix code, its words cut where a fold for a further bit costs more than it saves.
+
+    A label of more than two thirds of the contexts gets an interval, where that is cheaper.
+    """
     shortest = digits_of(len(counts), marks)
 
     def price(code: PrefixCode) -> float:
@@ -206,10 +218,16 @@ def label_code(counts: list[int], marks: int, objective: str = "nonzero") -> Pre
 
         In bits, an equation is one, and the folds and the decoder have six or eight in a parameter.
         """
-        equations = sum(c * length for c, length in zip(counts, code.lengths, strict=True))
+        equations = code.equations(counts)
         if objective == "bits":
             return equations + 18 * code.longest + 24 * len(code.kinks)
         return 3.46 * equations**0.5 + 3 * code.longest + 3 * len(code.kinks)
 
     limits = range(shortest, min(shortest + 4, LONGEST_WORD - marks) + 1)
-    return min((prefix_code(counts, limit) for limit in limits), key=price)
+    codes = [prefix_code(counts, limit) for limit in limits]
+    if intervals and not marks and 3 * counts[0] > 2 * sum(counts):
+        least = (len(counts) - 2).bit_length()
+        for ones in range(2, min(MOST_ONES, LONGEST_WORD - least) + 1):
+            limits = range(ones + least, min(ones + least + 4, LONGEST_WORD) + 1)
+            codes += [interval_code(counts, ones, limit) for limit in limits]
+    return min(codes, key=price)

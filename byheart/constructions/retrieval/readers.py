@@ -250,7 +250,7 @@ def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
     (_, slope), *kinks = task.code.kinks
     labels = len(task.code.lengths)
     # a kink of the decoder at the threshold of the first digit needs no bias
-    level = sum(x * slope == (labels + 1) // 2 for x, _ in kinks)
+    level = sum(x * slope + task.code.rise == (labels + 1) // 2 for x, _ in kinks)
     digits = task.label_digits
     # two parameters per row, but for a bias that is 0, and one per number; where the last rows of a
     # lane are left out, two second differences stay at the edge
@@ -423,7 +423,7 @@ def _strip(solution: Solution, code: PrefixCode) -> Iterator[Block]:
     strips = strips_of(plan, solution.guard)
     bits, digits = solution.positions, solution.digits
     one = 1 << bits - min(code.lengths)  # the room of one label after the decoder
-    centre = (len(code.lengths) + 1) // 2 * one
+    centre = (len(code.lengths) + 1) // 2 * one - int(code.rise * (1 << bits))
     for j in range(strips):
         constant = 1 << digits - 1 - j
         if j == strips - 1:

@@ -20,7 +20,8 @@ from ...machine.kernels import njit
 from ...machine.watch import Watch
 from .gf2 import ONE
 from .hashing import conflicts, fewest_folds
-from .problem import Inputs, Problem
+from .plan import DRAWN
+from .problem import Inputs, Problem, Task
 from .readers import (
     Draw,
     ReaderLayout,
@@ -60,12 +61,17 @@ class Effort:
     readings: int = 1  # choices of the bits that data folds read, to take the best from
 
 
-def effort_for(contexts: int, high: bool = False) -> Effort:
+def effort_for(contexts: int, high: bool = False) -> Effort | None:
     """What is spent by default, or with a high effort: measured in benchmarks/effort.py.
+
+    None: nothing. Of many contexts only few have equations, or the form does not apply; then a
+    survey takes many times as long as tables, and saves a seventh of the parameters.
 
     A shorter hash saves three parameters per fold, but contexts meet in most of its draws. With
     more luck fewer numbers are enough.
     """
+    if contexts > MAX_EQUATIONS:
+        return effort_for(MAX_EQUATIONS) if high else None
     if contexts <= 300:
         if high:
             return Effort(32, 20_000, 4, 16, 12, 1e7, 2, 100)
@@ -82,11 +88,11 @@ class Found:
 
 
 def search(
-    problem: Problem, objective: str, effort: Effort, seed: int, watch: Watch
+    problem: Problem, objective: str, effort: Effort | None, seed: int, watch: Watch
 ) -> Found | None:
     """The smallest network that the search finds, or None."""
     contexts = contexts_of(problem)
-    if contexts is None or not applies(problem, objective):
+    if contexts is None or effort is None or not applies(problem, objective):
         return None
     tries, best = 0, None
     for more in MORE_FOLDS:
@@ -123,12 +129,18 @@ def applies(problem: Inputs, objective: str) -> bool:
     return few and not task.marks
 
 
-def first_plan(problem: Inputs, objective: str, effort: Effort) -> ReaderPlan | None:
+def first_plan(problem: Inputs, objective: str, effort: Effort | None) -> ReaderPlan | None:
     """The plan that is surveyed first; None if there is none."""
-    if not applies(problem, objective):
+    if effort is None or not applies(problem, objective):
         return None
-    plans = structures(problem.task, objective, effort.luck, 0, first_token_folds(problem))
+    luck = luck_of(problem.task, effort)
+    plans = structures(problem.task, objective, luck, 0, first_token_folds(problem))
     return plans[0] if plans else None
+
+
+def luck_of(task: Task, effort: Effort) -> float:
+    """log2 of the trials of the solver: where words are intervals it makes them one by one."""
+    return DRAWN if task.code.interval else effort.luck
 
 
 def first_token_folds(problem: Inputs) -> int:
@@ -148,13 +160,14 @@ def _surveyed(
     """Hashes of the cheapest plans, and what each of them costs, cheapest first."""
     task, folds = problem.task, first_token_folds(problem) + more
     extra = more // 2 - effort.shorter
-    plans = structures(task, objective, effort.luck, extra, folds)[: effort.plans]
+    plans = structures(task, objective, luck_of(task, effort), extra, folds)[: effort.plans]
     labels = problem.labels if effort.shorter else None
+    words, luck = (problem.lengths, task.window, task.code.share), luck_of(task, effort)
     found = []
     for number, plan in enumerate(plans):
         start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
-        luck, tries, lengths = effort.luck, (effort.draws, effort.orders), problem.lengths
-        draws = survey(contexts, plan, lengths, task.window, luck, *tries, start, labels)
+        tries = effort.draws, effort.orders
+        draws = survey(contexts, plan, *words, luck, *tries, start, labels)
         for draw in draws:
             full = planned(
                 task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows
@@ -179,9 +192,10 @@ def _solved(
             yield layout, layout.terms(draw.fired)
 
     def system(terms: Terms, lowest: bool) -> System:
-        return System(plan.columns, column, terms, words, problem.lengths, window, lowest)
+        lengths, interval = problem.lengths, problem.task.code.interval
+        return System(plan.columns, column, terms, words, lengths, window, lowest, None, interval)
 
-    if effort.readings == 1:
+    if effort.readings == 1 or problem.task.code.interval:
         layout, terms = next(layouts())
     else:
         trials = ((expected_trials(system(x[1], False), plan.unknowns), x) for x in layouts())

@@ -84,7 +84,8 @@ class Limits(ABC):
         column, terms = layout.column_of(hashes), layout.terms(hashes)
         first, most = max(load, layout.fewest), plan.unknowns
         equations = column, terms, words, lengths, task.window
-        system = System(plan.columns, *equations, self.lowest, layout.elimination)
+        interval = task.code.interval
+        system = System(plan.columns, *equations, self.lowest, layout.elimination, interval)
         numbers = solve(system, first, most)
         if numbers is None:
             return "rank"
@@ -260,7 +261,8 @@ def _attempt(
     if conflicts(plan.separated(hashed.contexts), problem.labels):
         return Failure("conflict")
     hashes = plan.read(hashed.contexts)
-    balanced, load = limits.balance(plan, hashes, lengths, window, balancing, rng)
+    share = problem.task.code.share
+    balanced, load = limits.balance(plan, hashes, lengths, window, balancing, rng, share)
     if load > plan.unknowns:
         return Failure("load", load)
     storage = limits.solved(problem, hashed, balanced, hashes, load)

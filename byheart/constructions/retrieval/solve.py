@@ -12,6 +12,11 @@ equations, and it is a quadratic function of the bits at p - 1 (the carry out of
 elementary symmetric function of the bits that are added, plus linear terms). Position p - 1 leaves
 some of its unknowns free; a common zero of d quadratic forms in these is found by visiting their
 values one after another. Where they do not suffice, the search goes back a few positions.
+
+A context whose word is an interval (gadgets/prefix_code.py) has no equation, unless the bits below
+its first digit make the word one of c ones: W is the same at c positions below. Then that digit
+must be 0. So the matrix of a position does depend on the bits below it. It is smaller, and factored
+when it is reached; a position without a solution sends the search back to draw other free unknowns.
 """
 
 import math
@@ -48,6 +53,9 @@ class Patience:
     # free unknowns that may be missing: then the search goes back and draws others
     missing: int = 6
     cheap: int = 20  # dependent equations of a position beyond which each one halves the returns
+    # of intervals: times that a position sends the search back, fewer if its matrix is large
+    draws: int = 256
+    drawn: int = 1 << 14  # draws times equations
 
 
 USUAL = Patience()
@@ -109,11 +117,12 @@ class System:
 
     column       [contexts] where the window of a context begins, counted from the top
     words        [contexts] Gray coded and left-aligned in `window` bits
-    lengths      [contexts] the bits of each word that count
+    lengths      [contexts] the bits of each word that count; 0 if the word is an interval
     lowest       whether numbers have one more bit, below all positions, so that the first position
                  has free unknowns below it too
     elimination  all numbers in the order in which they are eliminated: tables of which a context
                  reads one row had better stay together by row, the largest first
+    interval     c of the words that are intervals
     """
 
     def __init__(
@@ -126,8 +135,10 @@ class System:
         window: int,
         lowest: bool = False,
         elimination: NDArray[np.int64] | None = None,
+        interval: int = 0,
     ) -> None:
         self.columns, self.window, self.elimination = columns, window, elimination
+        self.interval = interval
         self.positions = columns + window - 1 + lowest
         self.column, self.terms, self.lengths = column, terms, lengths
         self.words = words.astype(np.uint64)
@@ -145,8 +156,18 @@ class System:
         reached = digits < self.lengths[contexts]
         return contexts[reached], digits[reached]
 
+    def open(self, position: int) -> NDArray[np.int64]:
+        """The contexts with intervals whose first digit is here."""
+        column = self.positions - 1 - position
+        if not self.interval or column >= self.columns:
+            return self.order[:0]
+        contexts = self.order[self.first[column] : self.first[column + 1]]
+        return contexts[self.lengths[contexts] == 0]
+
     def factors(self, position: int, unknowns: int) -> Factors:
-        contexts, _ = self.active(position)
+        return self.factored(self.active(position)[0], unknowns)
+
+    def factored(self, contexts: NDArray[np.int64], unknowns: int) -> Factors:
         rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
         _rows(self.terms.starts, self.terms.units, contexts, unknowns, rows)
         order = self.elimination
@@ -217,6 +238,8 @@ class Search:
         self.rng = random.Random(0)
 
     def run(self) -> list[int] | None:
+        if self.system.interval:
+            return self._drawn()
         position, blocked = 0, -1
         returns = [0] * self.system.positions
         patience, words = self.patience, self.system.window > 1
@@ -230,9 +253,7 @@ class Search:
                 if reduced is not None:
                     solution = np.zeros(len(reduced), np.uint64)
                     if position < blocked:  # other free unknowns than last time
-                        for unknown in factors.free:
-                            bit = np.uint64(self.rng.getrandbits(1))
-                            solution[unknown >> 6] |= bit << np.uint64(unknown & 63)
+                        solution = self._any(factors, len(reduced))
                     factors.solution(reduced, solution)
                     _append(self.numbers, self.recent, position, solution)
                     position += 1
@@ -256,7 +277,58 @@ class Search:
                     _rewind(self.numbers, position, self.recent)
                 else:
                     return None
+        return self._found()
+
+    def _found(self) -> list[int]:
         return [int.from_bytes(row.tobytes(), "little") for row in self.numbers[: self.unknowns]]
+
+    def _drawn(self) -> list[int] | None:
+        """Depth first: free unknowns are drawn, and drawn again where a later position needs it.
+
+        chosen  of each position below: its factors, its right-hand side, and how often its free
+                unknowns may be drawn again
+        """
+        chosen: list[tuple[Factors, NDArray[np.uint64], int]] = []
+        missed, patience = [0] * self.system.positions, self.patience
+        while (position := len(chosen)) < self.system.positions:
+            equations = self._equations(position)
+            factors = self.system.factored(equations[2], self.unknowns)
+            right, reduced = (
+                np.zeros(n, np.uint64) for n in (len(factors.rows), len(factors.masks))
+            )
+            _right(*equations, right)
+            if not factors.reduced(right, reduced):
+                free = min(self.unknowns - factors.rank, patience.draws.bit_length())
+                chosen.append((factors, reduced, (1 << free) - 1))
+            else:
+                missed[position] += 1
+                most = min(patience.draws, patience.drawn // len(right))
+                if missed[position] > most or factors.dependent > patience.cheap:
+                    if self.unknowns == self.most:
+                        return None
+                    # the position below has to be solved again: there they are free
+                    self.unknowns, missed[position] = self.unknowns + 1, 0
+                    chosen = chosen[:-1]
+                    _rewind(self.numbers, len(chosen), self.recent)
+                    continue
+                while chosen and not chosen[-1][2]:
+                    chosen.pop()
+                if not chosen:
+                    return None
+                chosen[-1] = *chosen[-1][:2], chosen[-1][2] - 1
+                _rewind(self.numbers, len(chosen) - 1, self.recent)
+            factors, reduced, _ = chosen[-1]
+            solution = self._any(factors, len(reduced))
+            factors.solution(reduced, solution)
+            _append(self.numbers, self.recent, len(chosen) - 1, solution)
+        return self._found()
+
+    def _any(self, factors: Factors, words: int) -> NDArray[np.uint64]:
+        """A draw of the free unknowns."""
+        solution = np.zeros(words, np.uint64)
+        for unknown in factors.free:
+            solution[unknown >> 6] |= np.uint64(self.rng.getrandbits(1)) << np.uint64(unknown & 63)
+        return solution
 
     def _reduced(self, position: int, factors: Factors) -> NDArray[np.uint64] | None:
         """The right-hand side, reduced; None if it has no solution and cannot be given one."""
@@ -277,6 +349,13 @@ class Search:
     def _equations(self, position: int) -> tuple:
         """What the right-hand side of a position depends on."""
         system, (contexts, digits) = self.system, self.system.active(position)
+        if len(below := system.open(position)):
+            start = system.terms.starts, system.terms.units
+            below = below[
+                _ones(*start, below, position, self.recent, self.numbers, system.interval)
+            ]
+            contexts = np.append(contexts, below)
+            digits = np.append(digits, np.zeros_like(below))
         shifts = system.window - 1 - digits
         return (
             system.terms.starts,
@@ -404,9 +483,10 @@ def _longest(starts, contexts):
 def _total(listed, count, position, recent, numbers):
     """The sum of the last 63 bits, with the carry out of those below.
 
-    They add less than one unit each. Where that could matter, which is rare, they are added up.
+    They add less than one unit each. Where that could matter for one of the 24 highest bits, which
+    is rare, they are added up.
     """
-    inside = (ONE << uint64(62)) - ONE
+    inside = (ONE << uint64(40)) - ONE
     total = ZERO
     for e in range(count):
         u = listed[e]
@@ -429,6 +509,19 @@ def _right(starts, units, contexts, wanted, position, recent, numbers, right):
         count = _listed(starts, units, contexts[r], recent.shape[0], listed)
         total = _total(listed, count, position, recent, numbers)
         right[r] = (total >> uint64(63)) ^ ((total >> uint64(62)) & ONE) ^ wanted[r]
+
+
+@njit
+def _ones(starts, units, contexts, position, recent, numbers, interval):
+    """Whether the sum has the same bit at all of the `interval` positions below."""
+    found = np.zeros(contexts.shape[0], np.bool_)
+    listed = np.zeros(_longest(starts, contexts), np.int64)
+    mask = (ONE << uint64(interval)) - ONE
+    for r in range(contexts.shape[0]):
+        count = _listed(starts, units, contexts[r], recent.shape[0], listed)
+        bits = _total(listed, count, position, recent, numbers) >> uint64(63 - interval) & mask
+        found[r] = bits == ZERO or bits == mask
+    return found
 
 
 @njit

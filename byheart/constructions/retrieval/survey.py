@@ -21,6 +21,7 @@ from .problem import Inputs
 from .readers import Draw, ReaderPlan
 
 KEPT = 12  # the best hashes of a survey
+SAMPLED = 1000  # contexts with intervals that a survey looks at
 LONGEST = 1 << 36  # coordinates beyond this leave no room for sums in 64 bits
 
 
@@ -85,6 +86,7 @@ def survey(
     plan: ReaderPlan,
     lengths: NDArray[np.int64],
     window: int,
+    share: float,
     luck: float,
     draws: int,
     orders: int,
@@ -93,11 +95,22 @@ def survey(
 ) -> list[Draw]:
     """The hashes of some draws that need the fewest numbers, best first.
 
+    share   of the contexts whose words are intervals, those with an equation
     luck    log2 of the trials that the solver may make
     orders  places of the column gates tried with each hash
     labels  of the contexts: hashes that are equal where labels differ are dropped
     """
-    d = contexts.columns.shape[1]
+    d, everything = contexts.columns.shape[1], contexts
+    if share:  # a sample of the intervals is enough to compare hashes
+        intervals = np.flatnonzero(lengths == 0)
+        share *= max(1.0, len(intervals) / SAMPLED)
+        seen = np.append(np.flatnonzero(lengths), intervals[:SAMPLED])
+        contexts = contexts._replace(
+            members=contexts.members[contexts.which[seen]],
+            which=np.arange(len(seen)),
+            own=contexts.own[seen] if len(contexts.own) else contexts.own,
+        )
+        lengths, labels = lengths[seen], None if labels is None else labels[seen]
     reach = _reach(plan.top_value * 2 // contexts.total + 1, plan.token_folds)
     if 3 * reach >= SAFE:
         return []
@@ -106,14 +119,16 @@ def survey(
     numbers = np.zeros(0, np.int64) if labels is None else labels.astype(np.int64)
     state = np.array([seed], np.uint64)
     chain = plan.token_folds, plan.gates, ints(plan.limits[::-1])
-    _survey.compiled(contexts, chain, lengths, window, numbers, luck, draws, orders, state, best)
+    words = lengths, window, share
+    _survey.compiled(contexts, chain, words, numbers, luck, draws, orders, state, best)
     order = np.argsort(best.scores, kind="stable")
     found = [i for i in order if best.scores[i] < np.inf]
-    return [_again(contexts, plan, best.rows[i], best.states[i]) for i in found]
+    again = (_again(everything, plan, best.rows[i], best.states[i]) for i in found)
+    return [draw for draw in again if draw is not None]
 
 
-def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64) -> Draw:
-    """The hash that the survey recorded in a row."""
+def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64) -> Draw | None:
+    """The hash that the survey recorded in a row; None if a context that it left out is beyond."""
     d = contexts.columns.shape[1]
     unknowns, largest, offset = (int(x) for x in row[:3])
     weights, gates = row[3 : 3 + d].copy(), row[3 + d :]
@@ -121,6 +136,8 @@ def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64)
     phi, hashes = (np.zeros(n, np.int64) for n in (len(contexts.columns) + 1, len(contexts.which)))
     random = np.array([state], np.uint64)
     above = _hash(contexts, weights, largest, plan.token_folds, random, numbers, phi, hashes)
+    if hashes.min() < offset or hashes.max() >= offset + plan.top_value:
+        return None
     fired, cell = read_bits(hashes - offset, plan.limits)
     drawn = (
         dict(zip(contexts.ids.tolist(), numbers.tolist(), strict=True)) if len(numbers) else None
@@ -194,14 +211,14 @@ def _hash(contexts, weights, largest, folds, state, numbers, phi, hashes):
 @njit
 def required(loads, luck):
     """The fewest numbers with which the expected trials are at most 2**luck."""
-    positions, equations = loads.shape[0], 0
+    positions, equations = loads.shape[0], 0.0
     for p in range(positions):
         equations += loads[p]
-    unknowns = max(1, (equations - np.int64(luck)) // positions)
+    unknowns = max(1, np.int64((equations - np.int64(luck)) // positions))
     while True:
-        run, trials = 0, 0.0
+        run, trials = 0.0, 0.0
         for p in range(positions):
-            run = max(0, run + loads[p] - unknowns)
+            run = max(0.0, run + loads[p] - unknowns)
             if run > luck:
                 trials = np.inf
                 break
@@ -223,12 +240,14 @@ def _meet(hashes, labels):
 
 
 @njit
-def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state, best):
+def _survey(contexts, chain, words, labels, luck, draws, orders, state, best):
     """Fill in the best hashes of some draws.
 
     chain  token folds, column gates, and the limits of the folds, counted from the last
+    words  of the contexts: the lengths, the longest, and the share of intervals with an equation
     """
     token_folds, gate_count, limits = chain
+    lengths, window, share = words
     columns, extent, place = contexts.columns, contexts.extent, contexts.place
     cells, last = limits[0], limits.shape[0] - 1
     d, count, top = columns.shape[1], contexts.which.shape[0], 2 * limits[last]
@@ -240,7 +259,7 @@ def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state
     fired, cell = np.zeros(count, np.uint64), np.zeros(count, np.int64)
     column_count = cells << gate_count
     positions = column_count + window - 1
-    table, loads = np.zeros((column_count, window), np.int64), np.zeros(positions, np.int64)
+    table, loads = np.zeros((column_count, window + 1), np.int64), np.zeros(positions)
     gates, usable = np.zeros(gate_count, np.int64), last - 2
     stretch = 1.0  # sums use a part of their range only
     done = tried = 0
@@ -288,12 +307,13 @@ def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state
                 for j in range(gate_count):
                     if not (fired[i] >> uint64(last - gates[j])) & ONE:
                         column += cells << j
-                table[column, lengths[i] - 1] += 1
+                table[column, lengths[i]] += 1
             loads[:] = 0
             for column in range(column_count):
+                loads[positions - 1 - column] += share * table[column, 0]
                 longer = 0
                 for digit in range(window - 1, -1, -1):
-                    longer += table[column, digit]
+                    longer += table[column, digit + 1]
                     loads[positions - 1 - column - digit] += longer
             unknowns, trials = required(loads, luck)
             score = unknowns + min(0.99, np.log2(1.0 + trials) / 64)

@@ -56,7 +56,7 @@ def candidates(
             sized += _narrow_plans(task, columns, numbers, bits)
         else:
             sized += _table_plans(task, columns, numbers, bits)
-        if objective == "nonzero" and task.window <= PAYS:
+        if objective == "nonzero" and (task.window <= PAYS or task.code.interval):
             sized += _reading_plans(task, columns, numbers, bits)
         for plan in sized:
             plans.append((cost(plan, task, plan.used(numbers)).of(objective), columns, plan))
@@ -239,9 +239,12 @@ def blocks(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[
     bits = storage.positions - (storage.layout.plan.marks if unknown is not None else 0)
     one = storage.unit * (1 << (bits - min(code.lengths)))
     *others, last = _until_read(storage, code, unknown, bits, output)
+    rise = int(code.rise * (1 << bits)) * storage.unit
     if labels > 2:
-        centre = (labels + 1) // 2 * one
+        centre = (labels + 1) // 2 * one - rise
         last = replace(last, constants={**last.constants, "v": last.constants.get("v", 0) - centre})
+    else:
+        one -= rise
     yield from (*others, last)
     yield from read_digits("read", "v", labels, one, output, centred=labels > 2)
 
