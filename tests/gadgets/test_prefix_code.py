@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.gadgets.prefix_code import PrefixCode, prefix_code
+from byheart.gadgets.prefix_code import PrefixCode, interval_code, prefix_code
 
 decreasing = st.lists(st.integers(1, 1000), min_size=1, max_size=40).map(
     lambda counts: sorted(counts, reverse=True)
@@ -112,3 +112,34 @@ def test_impossible_limits_and_unsorted_counts_are_refused():
     for counts, limit in (([1, 1, 1], 1), ([1, 2], 3), ([], 3)):
         with pytest.raises(AssertionError):
             prefix_code(counts, limit)
+
+
+def test_an_interval_by_hand():
+    # label 0 has [0, 3/4); the others share [3/4, 1): words 110, 1110, 1111
+    code = interval_code([80, 10, 5, 5], 2, 4)
+    assert code.lengths == (0, 3, 4, 4)
+    assert code.words(4) == [0b0000, 0b1100, 0b1110, 0b1111]
+    assert code.kinks == [(0, 1), (Fraction(3, 4), 7), (Fraction(7, 8), 8)]
+    assert (code.rise, code.share) == (Fraction(1, 4), 0.5)
+    assert code.equations([80, 10, 5, 5]) == 80 / 2 + 10 * 3 + 5 * 4 + 5 * 4
+    # one other label: the end of the interval is the threshold of the only digit
+    assert interval_code([80, 20], 3, 3) == PrefixCode((0, 3), 3)
+    assert PrefixCode((0, 3), 3).kinks == [(0, 1)]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=12), st.integers(2, 6))
+def test_every_word_of_an_interval_code_decodes(rest, ones):
+    counts = [1000, *sorted(rest, reverse=True)]
+    code = interval_code(counts, ones, ones + len(counts))
+    width = code.longest + 1
+    starts = [*code.words(width), 1 << width]
+    for label, (start, end) in enumerate(pairwise(starts)):
+        for word in {start, (start + end) // 2, end - 1}:
+            x = Fraction(2 * word + 1, 2 << width)
+            value, slope = code.rise, 0
+            for kink, change in code.kinks:
+                value += max(Fraction(0), x - kink) * change
+                slope += change
+            reached = min(int(value), 1) if len(counts) == 2 else int(value)
+            assert reached == label
+    assert starts[1] == (1 << width) - (1 << width - ones)

@@ -214,7 +214,7 @@ def required(loads, luck):
     positions, equations = loads.shape[0], 0.0
     for p in range(positions):
         equations += loads[p]
-    unknowns = max(1, np.int64((equations - np.int64(luck)) // positions))
+    unknowns = np.int64(max(1.0, (equations - np.int64(luck)) // positions))
     while True:
         run, trials = 0.0, 0.0
         for p in range(positions):
