@@ -81,8 +81,9 @@ def save_page(
     found: list[dict[str, Any]] = []
     for text in asked:
         with tempfile.TemporaryDirectory() as place:
-            known = {} if source is None else {"data": str(source), "loading": {}}
-            tasks.ask(tasks.Work(Path(place), watch), str(folder), folder.name, text, **known)
+            work = tasks.Work(Path(place), watch)
+            known = None if source is None else str(source)
+            tasks.ask(work, str(folder), folder.name, text, known)
             answer = json.loads(Path(place, "answer.json").read_text("utf-8"))
             picture = Path(place, "network.svg")
             drawn = picture.read_text("utf-8") if picture.is_file() else None
