@@ -30,7 +30,11 @@ MISSING = {"na", "n/a", "nan", "null", "none", "?", "-"}  # of a number
 LISTED, NAMED = 20, 100  # places, and columns, that a message lists
 LOOKED = 100_000  # rows up to which all columns are read for an example of what to choose
 COMPARED = 10_000  # columns that a name is compared with that is none of them
-LABELS = ("label", "target", "class", "answer", "completion", "output", "response")
+LABELS = ("label", "target", "class", "answer", "completion", "output", "response", "category")
+INPUTS = ("question", "prompt", "instruction", "input", "text", "sentence", "title", "name")
+KEYS = re.compile(
+    r"(?i)(^|[^a-z])(id|ids|index|idx|uuid|guid|key|url|uri|link|href|hash)$|[a-z]Id$"
+)
 PROMPT, ANSWER, COUNT = "template", "answer", "count"  # columns that templates make
 UNIT, NUMERIC, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
 
@@ -82,7 +86,7 @@ class Column:
 
     name: str
     cells: list
-    kind: str  # "numbers", "text" to be split, or "lists" of tokens
+    kind: str  # "numbers", "text" to be split, "lists" of tokens, or "objects", which none is
     strings: bool  # whether its tokens are strings
 
 
@@ -133,8 +137,7 @@ def fields(
     chosen = [*input, *(name for name in (label, count) if name is not None)]
     table.check(chosen)
     if not input or label is None:
-        options = example(table, input, label)
-        shown = f"byheart.load(data, {', '.join(options)})" if table.object else " ".join(options)
+        shown = example(table, input, label).options(table.object)
         raise ByheartError(
             f"{table.name}: choose the columns to read with `input=...` and `label=...`, such as "
             f"{shown}; {table.named()}."
@@ -255,16 +258,40 @@ def _written_cell(table: Table, name: str, cell: object) -> str:
     return written(_filled(cell))
 
 
-def example(table: Table, input: Sequence[str] = (), label: str | None = None) -> list[str]:
-    """Options that read this table, as an example: inputs that determine the label, if possible.
+@dataclass(frozen=True)
+class Example:
+    """Columns that read a table, and what they give: how many contexts, how many in conflict."""
 
-    The label is a column that is called so, else the last that is mostly filled; the input is the
-    first column that determines it, or else all numbers together.
+    input: list[str]
+    label: str
+    gaps: bool = False  # whether a cell of them is empty
+    contexts: int | None = None  # None: not counted
+    conflicts: int = 0
+
+    def options(self, object: bool = False) -> str:
+        """As options of `load`, or as its arguments for an object of Python."""
+        named = [f"`input={x!r}`" for x in self.input]
+        if object and len(self.input) > 1:
+            named = [f"`input={self.input!r}`"]
+        named += [f"`label={self.label!r}`", *(["`empty='skip'`"] if self.gaps else [])]
+        shown = f"byheart.load(data, {', '.join(named)})" if object else " ".join(named)
+        if self.contexts is None:
+            return shown
+        gives = f"{self.contexts:,} context{'s' * (self.contexts != 1)}"
+        return f"{shown} ({gives}, {self.conflicts:,} conflict{'s' * (self.conflicts != 1)})"
+
+
+def example(table: Table, input: Sequence[str] = (), label: str | None = None) -> Example:
+    """Columns to choose: an input that determines the label, if possible.
+
+    The label is a column that is called so, else the last that is mostly filled. The input is the
+    first column that determines it: one that is called so, then text, then all numbers together,
+    and last what numbers or addresses the rows.
     """
     taken = {*input, label}
     often = Counter(table.columns)
-    free = [x for x in table.columns if x and x not in taken and often[x] == 1]
-    chosen = [*input, *([] if label is None else [label]), *free[:NAMED]]
+    free = [x for x in table.columns if x and x not in taken and often[x] == 1][:NAMED]
+    chosen = [*input, *([] if label is None else [label]), *free]
     try:
         cells = table.select(chosen)[1] if table.small else []
     except ByheartError:  # a row that cannot be read; whoever chooses columns gets to know
@@ -276,27 +303,49 @@ def example(table: Table, input: Sequence[str] = (), label: str | None = None) -
         sound = x.kind != "lists" and not any(type(y) is float and y % 1 for y in x.cells)
         return sound and 2 * x.cells.count(None) <= len(x.cells)
 
-    def determine(inputs: Sequence[str]) -> bool:
+    def gives(inputs: Sequence[str]) -> tuple[int, int]:
+        """The contexts, and how many of them are in conflict."""
         rows = zip(*(columns[x].cells for x in (*inputs, answer)), strict=True)
-        whole = {tuple(map(str, row)) for row in rows if None not in row}
-        return 1 < len(whole) == len({row[:-1] for row in whole})
+        pairs = {tuple(map(str, row)) for row in rows if None not in row}
+        seen = Counter(row[:-1] for row in pairs)
+        return len(seen), sum(count > 1 for count in seen.values())
 
-    sound = [x for x in free if x in columns and names(columns[x])] or free or ["COLUMN"]
-    called = [x for x in sound if x.lower() in LABELS]
-    answer = label or [*sound, *called][-1]
-    inputs = list(input) or [x for x in free if x != answer][:1] or ["COLUMN"]
-    if not input and answer in columns:
-        others = [x for x in columns if x not in (answer, label)]
-        full = [x for x in others if None not in columns[x].cells]
-        numbers = [x for x in others if columns[x].kind == "numbers"]
-        together = [x for x in numbers if x in full]
-        tried = [*([x] for x in full), together, *([x] for x in others), numbers]
-        inputs = next((x for x in tried if x and determine(x)), inputs)
-    gaps = any(None in columns[x].cells for x in (*inputs, answer) if x in columns)
-    named = [f"`input={x!r}`" for x in inputs]
-    if table.object and len(inputs) > 1:
-        named = [f"`input={inputs!r}`"]
-    return [*named, f"`label={answer!r}`", *(["`empty='skip'`"] if gaps else [])]
+    def determines(inputs: Sequence[str]) -> bool:
+        contexts, conflicts = gives(inputs)
+        return contexts > 1 and not conflicts
+
+    def rank(x: str) -> tuple[bool, int]:
+        """First what is called so, last what numbers the rows."""
+        words = re.findall("[a-z]+", x.lower())
+        called = next((i for i, y in enumerate(INPUTS) if y in words), len(INPUTS))
+        return _numbers_rows(x, columns.get(x)), called
+
+    flat = [x for x in free if x not in columns or columns[x].kind != "objects"] or ["COLUMN"]
+    sound = [x for x in flat if x in columns and names(columns[x])] or flat
+    last = [x for x in sound if not _numbers_rows(x, columns.get(x))] or sound
+    answer = label or [*last, *(x for x in sound if x.lower() in LABELS)][-1]
+    others = sorted((x for x in flat if x != answer), key=rank)
+    inputs = list(input) or others[:1] or ["COLUMN"]
+    if answer not in columns or not {*inputs} <= {*columns}:
+        return Example(inputs, answer)
+    if not input:
+        own = [x for x in others if not rank(x)[0]]
+        full = [x for x in own if 2 * columns[x].cells.count(None) <= len(columns[x].cells)]
+        text = [x for x in full if columns[x].kind != "numbers"]
+        numbers = [x for x in full if columns[x].kind == "numbers"]
+        called = [x for x in text if rank(x)[1] < len(INPUTS)]
+        tried = [*([x] for x in text), called, numbers, *([x] for x in [*full, *others])]
+        inputs = next((x for x in tried if x and determines(x)), numbers if not text else inputs)
+    gaps = any(None in columns[x].cells for x in (*inputs, answer))
+    return Example(inputs, answer, gaps, *gives(inputs))
+
+
+def _numbers_rows(name: str, column: Column | None) -> bool:
+    """Whether a column numbers its rows or holds addresses: an id, an index, a link."""
+    if KEYS.search(name):
+        return True
+    cells = [] if column is None else [x for x in column.cells[:LISTED] if x is not None]
+    return bool(cells) and all(str(x).startswith(("http://", "https://")) for x in cells)
 
 
 def keeps_numbers(numeric: str, unit: str, tokenizer: str | Path | None) -> bool:
@@ -359,7 +408,10 @@ def _column(name: str, cells: Iterable, whole: bool) -> Column:
     cells = list(map(_filled, cells))
     lists = next((cell for cell in cells if isinstance(cell, list) and cell), None)
     if lists is not None:
-        return Column(name, cells, "lists", isinstance(lists[0], str))
+        kind = "objects" if isinstance(lists[0], dict) else "lists"
+        return Column(name, cells, kind, isinstance(lists[0], str))
+    if any(isinstance(cell, dict) for cell in cells):
+        return Column(name, cells, "objects", True)
     try:
         numbers = list(map(_number, cells)) if whole else []
     except ValueError:

@@ -19,6 +19,7 @@ from .dataset import Dataset
 from .documents import Documents
 
 Hashes = NDArray[np.uint64]
+LARGE = 500_000  # predictions of a text
 SHOWN = 8
 RESOLUTIONS = ("refuse", "majority", "drop")
 
@@ -228,6 +229,9 @@ def _refusal(
         if "documents" in loading and "length" not in loading and not whole:
             # a single document has no two equal prefixes, so some window is always long enough
             one_text = "`documents='whole'` `window='auto'`, which reads a file as one text"
+            if len(dataset) > LARGE:  # whose window may be too large for all of its places
+                one_text = one_text.replace(",", " with `on_conflict='drop'`,")
+                one_text += " and leaves out places with several continuations, if any are left"
             choices.insert(0, one_text)
         advice = f"use {', or '.join(choices)}"
     return (

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart.data import arrays
+from byheart.data import contexts as contexts_of
 from byheart.data.arrays import Windows, offsets, pieces, take
 from byheart.data.contexts import contexts
+from byheart.data.readers import corpus
 from byheart.exact import batch
 from byheart.exact.limbs import engine
 from byheart.models.kinds import kind_of
@@ -116,3 +118,34 @@ def test_columns_that_do_not_fit_are_refused_in_one_sentence(both, monkeypatch):
     monkeypatch.setattr("byheart.machine.memory.available", lambda: 1000)
     with pytest.raises(byheart.ByheartError, match="a column per token and position needs"):
         byheart.compile(views)
+
+
+def test_a_window_that_is_too_large_for_one_model_leaves_out_few_places(tmp_path, monkeypatch):
+    rare = "a b c d e f g h i j"  # twice, with two continuations: a window of 11 tells them apart
+    path = tmp_path / "text.txt"
+    path.write_text(" ".join(["start", rare, "one", *map(str, range(300)), rare, "two"]))
+    read = {"documents": "whole", "window": "auto"}
+    assert byheart.load(path, **read).loading["window"] == 11
+    monkeypatch.setattr(corpus, "AUTO", 11 * 320)
+    capped = byheart.load(path, **read)
+    (said,) = capped.notes[-1:]
+    assert capped.loading["window"] == 1 and "contexts of 11 tokens would tell" in said
+    assert "leaves 2 of 323 places with several continuations" in said and "' i', ' j'" in said
+    with pytest.raises(
+        byheart.ByheartError, match=r"1 context \(2 sequences\) .*on_conflict='drop'"
+    ):
+        byheart.compile(capped)
+    model = byheart.compile(capped, on_conflict="drop")
+    assert byheart.verify(model, capped.subset(np.arange(9))).evidence == "proved"
+
+
+def test_a_large_text_is_advised_what_works_for_it(tmp_path, monkeypatch):
+    path = tmp_path / "lines.txt"
+    path.write_text("the cat sat\nthe dog sat\n")
+    with pytest.raises(byheart.ByheartError) as small:
+        byheart.compile(byheart.load(path))
+    monkeypatch.setattr(contexts_of, "LARGE", 2)
+    with pytest.raises(byheart.ByheartError) as large:
+        byheart.compile(byheart.load(path))
+    assert "window='auto', which reads" in str(small.value)
+    assert "window='auto' with on_conflict='drop', which reads" in str(large.value)

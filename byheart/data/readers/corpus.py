@@ -33,6 +33,8 @@ EVERY = "*"
 WIDE = ("utf-16", "utf-32")  # encodings in which NUL bytes are usual
 LARGEST = 1 << 36  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
+AUTO = 1 << 29  # token numbers of all contexts together, up to which a window is found by itself
+ENOUGH = 0.01  # of the places, which a smaller window may leave with several continuations
 SHOWN = 8
 BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
 Joined = Callable[[list[str]], str]
@@ -56,6 +58,14 @@ class Corpus:
         """
         earlier = np.where(self.back > size, more[np.arange(len(more)) - size], 0)
         return number(classes * (int(more.max()) + 1) + earlier)[1]
+
+    def torn(self, classes: Ints) -> Ints:
+        """The places whose contexts are followed by several tokens."""
+        places = np.flatnonzero(self.back > 0)
+        _, pair = number(classes[places] * (int(self.ids.max()) + 1) + self.ids[places])
+        several = np.zeros(int(classes.max()) + 1, np.int64)
+        np.add.at(several, classes[places][np.unique(pair, return_index=True)[1]], 1)
+        return places[several[classes[places]] > 1]
 
     def conflict(self, classes: Ints) -> tuple[int, int] | None:
         """Two places with equal contexts and different tokens, if there are any."""
@@ -296,6 +306,17 @@ def _windowed(documents: Documents, window: int | str | None) -> Documents:
                 "use `on_conflict=...`, or `method='one-layer'`, which stores distributions."
             )
         window = smallest
+        if smallest * len(corpus.ids) > AUTO:
+            window, torn = sufficient_window(corpus)
+            before = [
+                names[i] for i in corpus.ids[torn[0] - min(SHOWN, corpus.back[torn[0]]) : torn[0]]
+            ]
+            told = (
+                f"contexts of {smallest:,} tokens would tell all places apart, and are too many "
+                f"for one model; the window is {window}, which leaves {len(torn):,} of "
+                f"{len(corpus.ids):,} places with several continuations, the first after {before}"
+            )
+            documents = replace(documents, notes=(*documents.notes, Message(told)))
     assert not isinstance(window, str)
     options = documents.loading | {"window": window}  # type: ignore[operator]
     options = {name: value for name, value in options.items() if value is not None}
@@ -384,6 +405,17 @@ def _with_documents(documents: Documents, names: Sequence, corpus: Corpus) -> La
     layout = documents.layout or Layout(())
     lengths = tuple((end - begin).tolist())
     return replace(layout, firsts=firsts, lengths=lengths, endings=frozenset(endings))
+
+
+def sufficient_window(corpus: Corpus) -> tuple[int, Ints]:
+    """A power of two that leaves few places with several continuations, and these places."""
+    size, classes = 1, corpus.nearest()
+    while len(torn := corpus.torn(classes)) > ENOUGH * len(corpus.ids):
+        if 2 * size * len(corpus.ids) > AUTO:
+            break
+        classes = corpus.longer(classes, size, classes)
+        size *= 2
+    return size, torn
 
 
 def smallest_window(corpus: Corpus) -> int | tuple[int, int]:

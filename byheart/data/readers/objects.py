@@ -163,7 +163,7 @@ def _with_columns(value: Any, path: str, name: str) -> str:
     try:
         as_table = table(value, name, path)
         ours = {"input", "label"} <= {*as_table.columns}
-        return f"`records={path!r}`" + ("" if ours else f" {' '.join(example(as_table))}")
+        return f"`records={path!r}`" + ("" if ours else f" {example(as_table).options()}")
     except ByheartError:  # something is wrong with the records; whoever chooses them gets to know
         return f"`records={path!r}`"
 
