@@ -142,6 +142,15 @@ def test_a_window_that_is_too_large_for_one_model_leaves_out_few_places(tmp_path
 def test_a_large_text_is_advised_what_works_for_it(tmp_path, monkeypatch):
     path = tmp_path / "lines.txt"
     path.write_text("the cat sat\nthe dog sat\n")
+    with pytest.raises(byheart.ByheartError, match=r"1 context \(2 sequences\) .*'drop'"):
+        byheart.compile(capped)
+    found = byheart.compile(capped, on_conflict="drop").verification
+    assert (found.evidence, found.checked) == ("proved", 320)
+
+
+def test_a_large_text_is_advised_what_works_for_it(tmp_path, monkeypatch):
+    path = tmp_path / "lines.txt"
+    path.write_text("the cat sat\nthe dog sat\n")
     with pytest.raises(byheart.ByheartError) as small:
         byheart.compile(byheart.load(path))
     monkeypatch.setattr(contexts_of, "LARGE", 2)
