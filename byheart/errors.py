@@ -6,6 +6,7 @@ The texts of errors and notes name options between backticks, as Python writes t
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -36,8 +37,8 @@ class Message(str):
         return message
 
 
-def flags(value: Any) -> Any:
-    """The value with every message in it as the command line shows it.
+def flags(value: Any, option: Callable[[re.Match[str]], str] | None = None) -> Any:
+    """The value with every message in it as the command line shows it, or another door.
 
     Of a dataclass all fields but those with `repr=False`, which nobody is shown.
 
@@ -49,13 +50,26 @@ def flags(value: Any) -> Any:
     if isinstance(value, ByheartError):
         value = value.message
     if isinstance(value, Message):
-        return OPTION.sub(_flag, value.marked)
+        return OPTION.sub(option or _flag, value.marked)
     if isinstance(value, dict):
-        return {key: flags(each) for key, each in value.items()}
+        return {key: flags(each, option) for key, each in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         parts = {x.name: getattr(value, x.name) for x in fields(value) if x.init and x.repr}
-        return replace(value, **{name: flags(each) for name, each in parts.items()})
-    return type(value)(map(flags, value)) if type(value) in (list, tuple) else value
+        return replace(value, **{name: flags(each, option) for name, each in parts.items()})
+    if type(value) in (list, tuple):
+        return type(value)(flags(each, option) for each in value)
+    return value
+
+
+def on_page(option: re.Match[str]) -> str:
+    """An option as the fields of the page are called.
+
+    >>> flags(ByheartError("read it with `documents='whole'`, or give `length=...`"), on_page)
+    'read it with documents: whole, or give length'
+    """
+    name, value = option.groups()
+    name = name.replace("_", " ")
+    return name if value in (None, "True", "...") else f"{name}: {value.strip(chr(39))}"
 
 
 def _flag(option: re.Match[str]) -> str:

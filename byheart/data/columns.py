@@ -7,8 +7,8 @@ split into tokens; several of them are kept apart by a token that no cell contai
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ NUMBER = re.compile(
 )
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 MISSING = {"na", "n/a", "nan", "null", "none", "?", "-"}  # of a number
+PREVIEW = 5  # rows that a person chooses by
 LISTED, NAMED = 20, 100  # places, and columns, that a message lists
 LOOKED = 100_000  # rows up to which all columns are read for an example of what to choose
 COMPARED = 10_000  # columns that a name is compared with that is none of them
@@ -137,11 +138,7 @@ def fields(
     chosen = [*input, *(name for name in (label, count) if name is not None)]
     table.check(chosen)
     if not input or label is None:
-        shown = example(table, input, label).options(table.object)
-        raise ByheartError(
-            f"{table.name}: choose the columns to read with `input=...` and `label=...`, such as "
-            f"{shown}; {table.named()}."
-        )
+        raise ColumnsError(table, example(table, input, label))
     unused = tuple(x for x in table.columns if x not in {*chosen})
     if unused:  # the model says which columns it read, so that verify asks for them
         named = {"input": list(input), "label": label, "count": count}
@@ -267,6 +264,7 @@ class Example:
     gaps: bool = False  # whether a cell of them is empty
     contexts: int | None = None  # None: not counted
     conflicts: int = 0
+    first: Mapping[str, list] = field(default_factory=dict)  # cells of each column that was read
 
     def options(self, object: bool = False) -> str:
         """As options of `load`, or as its arguments for an object of Python."""
@@ -279,6 +277,25 @@ class Example:
             return shown
         gives = f"{self.contexts:,} context{'s' * (self.contexts != 1)}"
         return f"{shown} ({gives}, {self.conflicts:,} conflict{'s' * (self.conflicts != 1)})"
+
+
+class ColumnsError(ByheartError):
+    """The columns of a table are to be chosen; the first rows are there to look at."""
+
+    def __init__(self, table: Table, example: Example) -> None:
+        super().__init__(
+            f"{table.name}: choose the columns to read with `input=...` and `label=...`, such as "
+            f"{example.options(table.object)}; {table.named()}."
+        )
+        self.table, self.example = table, example
+
+    def preview(self) -> dict[str, Any]:
+        """The first rows, as text, and the columns that are suggested."""
+        first = self.example.first
+        columns = [x for x in self.table.columns if x in first] or [*self.table.columns[:NAMED]]
+        rows = zip(*(first[x] for x in columns if x in first), strict=True)
+        shown = [[written(cell)[:NAMED] for cell in row] for row in rows]
+        return {**vars(self.example), "columns": columns, "first": shown}
 
 
 def example(table: Table, input: Sequence[str] = (), label: str | None = None) -> Example:
@@ -297,6 +314,7 @@ def example(table: Table, input: Sequence[str] = (), label: str | None = None) -
     except ByheartError:  # a row that cannot be read; whoever chooses columns gets to know
         cells = []
     columns = {x: _column(x, y, True) for x, y in zip(chosen, cells, strict=False)}
+    first = {x: y[:PREVIEW] for x, y in zip(chosen, cells, strict=False)}
 
     def names(x: Column) -> bool:
         """Whether the cells may be labels: most are there, and all are text or integers."""
@@ -327,7 +345,7 @@ def example(table: Table, input: Sequence[str] = (), label: str | None = None) -
     others = sorted((x for x in flat if x != answer), key=rank)
     inputs = list(input) or others[:1] or ["COLUMN"]
     if answer not in columns or not {*inputs} <= {*columns}:
-        return Example(inputs, answer)
+        return Example(inputs, answer, first=first)
     if not input:
         own = [x for x in others if not rank(x)[0]]
         full = [x for x in own if 2 * columns[x].cells.count(None) <= len(columns[x].cells)]
@@ -337,7 +355,7 @@ def example(table: Table, input: Sequence[str] = (), label: str | None = None) -
         tried = [*([x] for x in text), called, numbers, *([x] for x in [*full, *others])]
         inputs = next((x for x in tried if x and determines(x)), numbers if not text else inputs)
     gaps = any(None in columns[x].cells for x in (*inputs, answer))
-    return Example(inputs, answer, gaps, *gives(inputs))
+    return Example(inputs, answer, gaps, *gives(inputs), first)
 
 
 def _numbers_rows(name: str, column: Column | None) -> bool:

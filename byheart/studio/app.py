@@ -21,7 +21,12 @@ from .guard import Guard
 from .requests import check_nesting
 
 STATIC = Path(__file__).parent / "static"
-BOOK = Path(__file__).parents[1] / "data" / "book.txt"
+SAMPLES = Path(__file__).parents[1] / "data"
+READ = {  # how each sample is read; of the table, whoever looks at it chooses the columns
+    "book.txt": {"documents": "whole", "window": "auto"},
+    "facts.jsonl": {},
+    "countries.csv": {},
+}
 MAX_UPLOAD = 1 << 30  # bytes
 MAX_REQUEST = 1 << 20  # bytes
 TYPES = {
@@ -135,9 +140,12 @@ async def upload(request: Request) -> Response:
 
 
 async def example(request: Request) -> Response:
-    """The built-in book, read as `byheart demo` reads it."""
-    how = {"documents": "whole", "window": "auto"}
-    source = Source("book", BOOK.name, BOOK, BOOK.stat().st_size, how)
+    """A file that is built in."""
+    name = request.query_params.get("name", "book.txt")
+    if name not in READ:
+        raise ByheartError("there is no such example.")
+    path = SAMPLES / name
+    source = Source(name, name, path, path.stat().st_size, dict(READ[name]))
     return JSONResponse({"job": (await desk_of(request).take(source)).id})
 
 

@@ -24,7 +24,7 @@ AGAIN = (WAITING, RUNNING, DONE)
 WORKERS = {
     "reading": ("read", "compare"),
     "building": ("compile", "edit", "forget", "audit"),
-    "asking": ("open", "ask", "items"),
+    "asking": ("open", "ask", "items", "recite"),
 }
 BESIDE = {"read": "building", "compile": "asking"}  # which worker is started beside a task
 MAX_JOBS = 200  # that are remembered
@@ -256,19 +256,18 @@ class Desk:
             given.setdefault("loading", self.data.loading)
             if task != "compile":
                 given["name"] = self.data.name
-        if task in ("open", "ask", "edit", "forget", "audit", "items"):
+        if task in ("open", "ask", "edit", "forget", "audit", "items", "recite"):
             model = self.models.get(str(given.pop("model", "")))
             if model is None:
                 raise ByheartError("there is no such model.")
             given["folder"] = str(model.folder)
             if task == "ask":
                 given["name"] = model.name
+            if task in ("ask", "edit", "forget", "items", "recite"):
                 if model.data is not None:
                     given |= {"data": str(model.data), "loading": model.loading}
-            if task in ("edit", "forget", "items"):
-                if model.data is None:
+                elif task not in ("ask", "recite"):
                     raise ByheartError("the data of this model is not known here.")
-                given |= {"data": str(model.data), "loading": model.loading}
         if task == "audit":
             strangers, reference = given.get("strangers"), given.get("reference")
             if isinstance(strangers, str) and strangers in self.files:

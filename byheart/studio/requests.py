@@ -58,6 +58,7 @@ TASKS: dict[str, dict[str, Kind]] = {
         "seed": WHOLE,
     },
     "items": MODEL,
+    "recite": MODEL,
 }  # fmt: skip
 NEEDED = ("model", "text", "edits", "items")  # wherever a task takes them
 

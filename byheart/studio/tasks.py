@@ -24,17 +24,19 @@ from ..api.forget import forget as forget_items
 from ..api.locate import lit, stage_reads
 from ..api.methods import Method, methods
 from ..api.recall import ask as ask_model
+from ..api.recite import recite as recited
 from ..api.stats import stats
 from ..auditing.audit import audit as audited
 from ..claims.verification import Verification
+from ..data.columns import ColumnsError
 from ..errors import ByheartError, flags
 from ..machine.watch import Watch
 from ..machine.words import harmless
 from ..models.kinds import kind_of, made_by
 from ..models.model import Model
 from ..models.placing import placed
-from ..models.questions import from_line
-from ..models.source import load_for
+from ..models.questions import from_line, typed
+from ..models.source import load_for, of_texts
 from ..theory.curves import curves
 from ..theory.papers import cited
 from ..views import audit as audit_view
@@ -52,7 +54,9 @@ from .sources import dataset_of, first_rows, known_inputs, opened_model, reading
 
 MAX_CONFLICTS = 1_000  # that are listed
 MAX_ANSWERS = 20  # that differ after an edit
-UNTIL = 10**12  # contexts to which closed forms are drawn
+UNTIL = 1000  # times the contexts of the data, to which closed forms are drawn
+TYPED = 2000  # rows that can be asked with one click
+RECITED = 200_000  # letters that the page shows
 HEADER = ("paper", "item", "summary", "statement", "assumptions", "guarantee", "departures")
 Summary = dict[str, Any]
 Options = dict[str, Any]
@@ -87,7 +91,11 @@ def read(work: Work, data: str, name: str, loading: Options) -> Summary:
     how = reading(Path(data), loading)
     work.write({"name": name, "file": how})  # the options are there even if the file is refused
     given = chosen(loading)
-    counted = stats(data, conflicts=MAX_CONFLICTS, watch=work.watch, **given)
+    try:
+        counted = stats(data, conflicts=MAX_CONFLICTS, watch=work.watch, **given)
+    except ColumnsError as error:
+        work.write({"name": name, "file": how, "choose": error.preview()})
+        raise
     answer = flags(counted.json())
     work.watch.stage("loading")
     dataset = dataset_of(data, loading)
@@ -115,7 +123,8 @@ def compare(
     """byheart compare --until --plot, and the theorem of each method."""
     dataset = dataset_of(data, loading)
     work.watch.stage("comparing")
-    result = flags(compare_all(dataset, on_conflict=on_conflict, until=UNTIL, watch=work.watch))
+    until = UNTIL * max(10, len(dataset))
+    result = flags(compare_all(dataset, on_conflict=on_conflict, until=until, watch=work.watch))
     result = replace(result, name=name)
     limits: dict[str, Any] = {}
 
@@ -213,6 +222,8 @@ def model_summary(model: Model, verification: Verification | None) -> Summary:
         "editable": changes(model),
         "stock": model.claim.texts,
         "rejects": model.claim.unknown is not None,
+        "columns": [*(model.record.loading.get("input") or ())],
+        "between": model.record.loading.get("between"),
     }
 
 
@@ -359,14 +370,40 @@ def audit(
 
 
 def items(work: Work, folder: str, data: str, loading: Options) -> Summary:
-    """The rows of a model's data, to choose from."""
+    """The rows of a model's data, to choose from; of the first, what a person types to ask them."""
     work.watch.stage("loading")
-    dataset = load_for(opened_model(folder), data, chosen(loading))
-    shown = write_table(work.place, "rows", first_rows(dataset))
+    model = opened_model(folder)
+    dataset = load_for(model, data, chosen(loading))
+    rows = (
+        {**row, "typed": typed(model, row["input"]) if row["row"] <= TYPED else None}
+        for row in first_rows(dataset)
+    )
+    shown = write_table(work.place, "rows", rows)
     work.write({"rows": {"total": len(dataset), "shown": shown}})
     return {"rows": shown}
 
 
-PLAIN = (read, compare, compile, ask, edit, forget, audit, items)
+def recite(
+    work: Work, folder: str, data: str | None = None, loading: Options | None = None
+) -> Summary:
+    """byheart recite DIR --check DATA."""
+    model = opened_model(folder)
+    own = data is None or (of_texts(model) and Path(data).name == "data.jsonl")  # edited here
+    found = recited(folder, check=None if own else data, watch=work.watch)
+    said = found.recitation
+    work.write(
+        {
+            "text": said.text[:RECITED],
+            "cut": len(said.text) > RECITED,
+            "counts": [said.documents, said.tokens, said.rows],
+            "holds": found.holds,
+            "checked": found.checked,
+            "difference": found.difference,
+        }
+    )
+    return {"holds": found.holds}
+
+
+PLAIN = (read, compare, compile, ask, edit, forget, audit, items, recite)
 TASKS: dict[str, Callable[..., Summary]] = {task.__name__: task for task in PLAIN}
 TASKS["open"] = open_model

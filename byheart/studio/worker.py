@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import ByheartError, flags
+from ..errors import ByheartError, flags, on_page
 from ..machine.watch import Watch
 
 EVERY = 0.1  # seconds between two reports of steps
@@ -70,7 +70,7 @@ def main() -> None:
                 request["task"], Path(request["place"]), request["arguments"], watch
             )
         except ByheartError as error:
-            watch.tell(error=flags(error))
+            watch.tell(error=flags(error, on_page))
         except MemoryError:
             watch.tell(error="this needs more memory than there is.")
         except OSError as error:

@@ -4,13 +4,14 @@ import importlib.util
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from byheart.api.compile import compile
 from byheart.data import generate
-from tools import make_how_pictures
+from tools import make_how_pictures, make_teaching_pictures
 from tools.pages.assembling import CODE, LINK
 from tools.pages.markdown import slug
 
@@ -79,6 +80,27 @@ def test_the_pictures_of_how_it_works_are_drawn_again(tmp_path, capsys):
     assert all((DOCS / name).exists() for name in names)
     columns = make_how_pictures.answers()["columns"]
     assert len(columns) == 3 and sum(columns) % 7 == 0  # twice the total, and each once
+
+
+def test_the_pictures_for_a_lecture_show_the_numbers_of_the_network(tmp_path):
+    """The layers evaluated from their definition give what the network's own trace says."""
+    make_teaching_pictures.main(tmp_path)
+    page = (DOCS / "teach.md").read_text()
+    names = [path.name for path in tmp_path.iterdir()]
+    assert sorted(names) == sorted(re.findall(r"\]\((teach-\w+\.svg)\)", page))
+    own = make_how_pictures.model()
+    for flow, (tokens, label) in zip(
+        make_teaching_pictures.flows(), make_how_pictures.FACTS, strict=True
+    ):
+        trace = own.trace(tokens).json()
+        assert label == own.labels[int(flow[-1][1][-1][0])]
+        for stage in trace["stages"]:
+            digits, power = stage["lanes"].get("0", ("0", 0))
+            number = flow[stage["layers"][1]][1][-1][0]
+            assert number == int(digits) * Fraction(2) ** power
+        for place, words in ((0, "embed"), (3, "hash"), (4, "attend"), (10, "fold")):
+            told = make_teaching_pictures.shown(flow[place][1][-1][0])
+            assert told in page or words == "hash"
 
 
 def test_links_between_files_of_the_repository_lead_somewhere():

@@ -131,6 +131,35 @@ def test_ask_shows_the_way_of_the_answer(compiled):
     ask.get_by_role("button", name="Pause").click()
 
 
+def test_a_table_is_asked_by_its_columns_and_recited(own):
+    page = own[0]
+    drop = screen(page, "drop")
+    for sample in ("facts", "a short book"):
+        drop.get_by_role("button", name=sample).click()
+        drop.get_by_text("No context has two labels.").wait_for()
+        drop.locator("h2", has_text=re.compile("facts|book")).wait_for()
+    drop.get_by_role("button", name="a table").click()
+    drop.get_by_label("continent: question").check()
+    drop.get_by_label("capital: answer").check()
+    drop.get_by_role("button", name="Read it", exact=True).click()
+    drop.get_by_text("12 sequences, 12 contexts").wait_for()
+    compile_ = screen(page, "compile")
+    compile_.get_by_role("button", name="Compile", exact=True).click()
+    compile_.locator(".stamp", has_text="PROVED").wait_for()
+    ask = screen(page, "ask")
+    ask.get_by_label("country", exact=True).fill("Kenya")
+    ask.get_by_label("continent", exact=True).fill("Africa")
+    page.keyboard.press("Enter")
+    ask.locator(".big", has_text="Nairobi").wait_for()
+    ask.get_by_role("button", name="Japan | Asia").click()  # an item of the list
+    ask.locator(".big", has_text="Tokyo").wait_for()
+    assert ask.get_by_label("continent", exact=True).input_value() == "Asia"
+    ask.get_by_role("button", name="Recite all of it").click()
+    ask.get_by_text("Recited: 12 rows; all as in the file.").wait_for()
+    assert '"label": "Nairobi"' in ask.get_by_label("What the model recites").inner_text()
+    assert page.problems == []
+
+
 def test_unknown_inputs_say_so(compiled):
     page = compiled
     ask = screen(page, "ask")
@@ -160,7 +189,7 @@ def test_compare_sorts_and_shows_theorems(page):
     slider = compare.get_by_label("Contexts", exact=True)
     slider.focus()
     page.keyboard.press("End")
-    compare.locator("output", has_text="1,000,000,000,000 contexts").wait_for()
+    compare.locator("output", has_text=re.compile(r"^\d\d,\d\d\d contexts")).wait_for()
     assert compare.locator("svg .cursor").get_attribute("x1")
 
 
@@ -179,6 +208,11 @@ def test_edit_flips_bits_and_forgets(own):
     edit.get_by_role("button", name="Forget it").click()
     edit.get_by_text("1 item forgotten").wait_for()
     edit.get_by_text("Compiled from the changed data alone").wait_for()
+    edit.get_by_role("button", name="Audit it").click()
+    audit = page.locator("#screen-audit")
+    audit.get_by_role("button", name="Audit", exact=True).click()
+    audit.get_by_text("It recites 22 of 24 items").wait_for()  # one is changed, one forgotten
+    screen(page, "edit")
     edit.get_by_label("Item", exact=True).fill("river of atlantis")
     edit.get_by_role("button", name="Forget it").click()
     edit.get_by_text("is not an item of the data").wait_for()
@@ -210,6 +244,8 @@ def test_stop_a_reload_in_the_middle_and_a_second_tab(own):
     compile_.get_by_text(re.compile(r"\d+ methods apply")).wait_for()
     frozen = studio.freeze()
     compile_.get_by_label("Make it editable").uncheck()
+    assert compile_.get_by_role("button", name="Compile with").count() == 3  # gpt2 takes text
+    compile_.locator("summary", has_text=re.compile(r"^\d+ more")).click()
     compile_.get_by_role("button", name="Compile with one-layer", exact=True).click()
     compile_.get_by_role("button", name="Stop").wait_for()
     page.reload()  # in the middle of it
@@ -224,6 +260,7 @@ def test_stop_a_reload_in_the_middle_and_a_second_tab(own):
         if os.path.exists(f"/proc/{child}"):
             os.kill(child, signal.SIGCONT)
     # the same again, and this time it may end; both tabs see the same job
+    compile_.locator("summary", has_text=re.compile(r"^\d+ more")).click()
     compile_.get_by_role("button", name="Compile with one-layer", exact=True).click()
     for one in (page, second):
         one.locator("#screen-compile .stamp", has_text="PROVED").wait_for()
@@ -256,10 +293,11 @@ def test_a_bad_file_gets_a_sentence_and_hostile_words_stay_words(own, tmp_path):
     rows = [("question", "answer"), (HOSTILE, "<script>1</script>"), (HOSTILE, "b")]
     hostile.write_text("".join(f'"{a.replace(chr(34), chr(34) * 2)}",{b}\n' for a, b in rows))
     drop.locator("#file").set_input_files(hostile)
-    drop.locator(".problem").wait_for()  # which columns?
-    drop.get_by_label("input", exact=True).select_option("question")
-    drop.get_by_label("label", exact=True).select_option("answer")
-    drop.get_by_role("button", name="Read it again").click()
+    drop.get_by_text("Which column is the question").wait_for()
+    assert drop.get_by_label("question: question", exact=True).is_checked()
+    assert drop.get_by_label("answer: answer", exact=True).is_checked()
+    assert drop.locator("td", has_text="<img src=x").count() == 2  # the first rows
+    drop.get_by_role("button", name="Read it", exact=True).click()
     drop.get_by_text("1 context with two labels").wait_for()
     drop.get_by_text("line 2: <script>1</script>; line 3: b").wait_for()
     drop.locator("h2", has_text="<img src=x onerror=alert(1)>.csv").wait_for()

@@ -174,7 +174,14 @@ def search(
     failures: Counter[str] = Counter()
     notes: list[str] = []
     options = plans()
-    for attempt in range(effort.attempts if options else 0):
+    outcome: tuple[Hash, Storage] | Failure = Failure("fit")
+    for attempt in range(effort.attempts + effort.conflicts if options else 0):
+        if attempt == effort.attempts:  # contexts that differ little, as those of a log, still meet
+            if limits.bounded or outcome != Failure("conflict"):
+                break
+            needs.token_folds = max(needs.token_folds, enough_folds(problem))
+            notes.append(f"contexts meet: {needs.token_folds} token folds")
+            options = plans()
         plan = options[attempt % len(options)]
         rng = random.Random(f"{seed}/{attempt}")
         outcome = _attempt(problem, limits, plan, rng, effort.balancing)
@@ -205,9 +212,12 @@ def first_token_folds(problem: Inputs) -> int:
     makes half as many pieces again; with 300 pieces per token, equal sums are a coincidence.
     """
     few = max(1, round(math.log2(problem.task.contexts + 1) / 2) - 2)
-    if not problem.task.marks:
-        return few
-    return max(few, math.ceil(math.log(len(problem.columns)) / math.log(1.5)) + 14)
+    return max(few, enough_folds(problem)) if problem.task.marks else few
+
+
+def enough_folds(problem: Inputs) -> int:
+    """So many that equal sums of different contexts are a coincidence."""
+    return math.ceil(math.log(len(problem.columns)) / math.log(1.5)) + 14
 
 
 def _remedy(failure: str, needs: Needs, plan: Plan, limits: Limits) -> str:

@@ -1,8 +1,9 @@
 // Ask: a box, the answer, and its way through the network, stage by stage.
 
-import { attempt, field, h, layout, note, number, option, outcome, plural, remark, shown } from "./dom.js";
+import { attempt, field, fill, h, layout, lead, note, number, option, outcome, plural, remark, shown } from "./dom.js";
 import { framed } from "./picture.js";
-import { begin, jobOf, latest, rows } from "./server.js";
+import { begin, latest } from "./server.js";
+import { itemColumns, windowed } from "./table.js";
 
 // The list of models in a select; a new model is chosen when it appears.
 export function refill(select, models) {
@@ -18,40 +19,74 @@ export function refill(select, models) {
 }
 
 export function ask(root) {
-  const select = h("select");
-  const text = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  const question = field("Question", text, "An input of your data");
-  const form = h("form", { class: "asking", onsubmit: submit }, field("Model", select), question, h("button", {}, "Ask"));
+  const select = h("select", { onchange: () => update(state) });
+  const question = h("div", { class: "cells" });
+  const form = h("form", { class: "asking", onsubmit: submit }, field("Model", select), question,
+    h("div", { class: "buttons" }, h("button", {}, "Ask"), h("button", { type: "button", class: "quiet", onclick: () => attempt(said, () => begin("recite", { model: select.value })) }, "Recite all of it")));
   const empty = note("There is no model yet. Compile one first.");
   const { said, progress, result } = layout(root, "Ask the model, and follow how its weights answer.", empty, form);
 
   function submit(event) {
     event.preventDefault();
     return attempt(said, async () => {
-      if (!text.value.trim()) return;
-      await begin("ask", { model: select.value, text: text.value });
+      if (!asked().trim()) return;
+      await begin("ask", { model: select.value, text: asked() });
       turn += 1;
     });
   }
   let turn = 0;
+  let state = null;
+  let mark = null; // between the cells of a question; null: there is one box
+  const list = h("div");
+  root.append(list);
+  const boxes = () => [...question.querySelectorAll("input")];
+  const asked = () => boxes().map((x) => x.value.trim()).join(mark ? ` ${mark} ` : " ");
+  function write(text) {
+    const cells = mark ? text.split(` ${mark} `) : [text];
+    boxes().forEach((box, i) => (box.value = cells[i] ?? ""));
+    submit(new Event("submit"));
+  }
 
-  return (state) => {
+  function update(now) {
+    state = now;
     const models = state.models.filter((x) => x.method && !x.checkpoint);
     empty.hidden = models.length > 0;
     form.hidden = models.length === 0;
     refill(select, models);
-    const read = state.data && jobOf(state, state.data.jobs.read);
-    if (read?.status === "done" && text.example !== read.id) {
-      text.example = read.id;
-      rows(read.id, "rows", 0, 1).then((found) => {
-        if (found.rows.length) question.lastChild.textContent = `An input of your data, such as: ${shown(found.rows[0].input).slice(0, 80)}`;
-      });
-    }
-    const asked = latest(state, (x) => x.task === "ask" && x.asked.text === text.value && x.asked.model === select.value);
-    const job = asked ?? latest(state, (x) => x.task === "ask");
+    const model = models.find((x) => x.id === select.value);
+    fill(question, [model?.id, model?.columns], () => {
+      mark = model?.between ?? null;
+      const box = () => h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+      return mark ? model.columns.map((x) => field(x, box())) : field("Question", box(), "An input of your data, as a row below");
+    });
+    const own = (x) => x.asked.model === select.value;
+    const job = latest(state, (x) => own(x) && x.task === "ask" && x.asked.text === asked() && !state.jobs.some((y) => own(y) && y.task === "recite" && Number(y.id.slice(1)) > Number(x.id.slice(1)))) ?? latest(state, (x) => own(x) && (x.task === "ask" || x.task === "recite"));
     progress.update(job);
-    outcome(result, job, answered, turn);
-  };
+    outcome(result, job, job?.task === "recite" ? recited : answered, turn);
+    const items = model?.known_data ? latest(state, (x) => own(x) && x.task === "items") : null;
+    if (model?.known_data && !items && update.items !== model.id) {
+      update.items = model.id;
+      begin("items", { model: model.id }).catch(() => {});
+    }
+    fill(list, [model?.id, items?.id, items?.status], () => {
+      if (items?.status !== "done") return [];
+      const pick = (row) => (row.typed ? h("button", { type: "button", class: "link", title: row.typed, onclick: () => write(row.typed) }, row.typed) : shown(row.input));
+      return [h("h2", {}, "Its items"), remark("Click one to ask it."), windowed({ job: items.id, table: "rows", total: items.summary.rows, label: "Items to ask", columns: itemColumns(pick) })];
+    });
+  }
+  return update;
+}
+
+// All of it, from the weights.
+function recited(found) {
+  const [documents, tokens, rows] = found.counts;
+  const what = rows ? plural(documents, "row") : `${plural(documents, "document")}, ${plural(tokens, "token")}`;
+  const same = found.difference ?? (found.checked ? "all as in the file" : "from the weights alone");
+  return [
+    h("section", { class: `card verdict ${found.holds ? "proved" : "refuted"}` }, lead(`Recited: ${what}; ${same}.`)),
+    h("pre", { tabindex: "0", "aria-label": "What the model recites" }, found.text),
+    found.cut ? note("Only the beginning is shown: byheart recite DIR -o FILE writes all of it.") : null,
+  ];
 }
 
 function answered(found, job) {

@@ -20,7 +20,8 @@ export function compare(root) {
 
 function compared(found, job, models) {
   const own = models.map((x) => ({ title: `${x.name}, compiled here`, kind: "yours", parameters: x.parameters, bits: x.bits, units: null, depth: null, evidence: x.evidence, applies: true, reason: "A model of this page." }));
-  const rows = [...own, ...found.rows.filter((x) => x.applies && (x.parameters !== null || x.bits !== null))];
+  const again = (x) => own.some((y) => y.parameters === x.parameters && y.title.startsWith(x.name));
+  const rows = [...own, ...found.rows.filter((x) => x.applies && !again(x) && (x.parameters !== null || x.bits !== null))];
   return [
     h("h2", {}, `${found.dataset.name}: ${plural(found.dataset.sequences, "sequence")}, ${plural(found.dataset.contexts, "context")}, ${plural(found.dataset.labels, "label")}`),
     sortable(rows, found.methods),

@@ -5,6 +5,8 @@ import { begin, jobOf, latest } from "./server.js";
 
 const UNKNOWN = 20; // bits: an unknown input is told apart except with probability 2^-20
 
+const FIRST = ["float64", "gpt2", "bit-extraction"]; // that are shown beside the default
+
 const DEFAULT = { stores: "labels", options: { reject_unknown: {}, editable: {} } };
 
 // The job that compares the methods for the data; it is asked for once the data is read.
@@ -75,13 +77,13 @@ export function compile(root, go) {
 
 function listed(found, busy, start) {
   const known = found.rows.filter((row) => row.kind === "construction" && found.methods[row.name]);
-  const applies = known.filter((row) => row.applies);
+  const applies = known.filter((row) => row.applies || (row.reason || "").includes("tokenizer"));
   const best = applies.find((row) => ["hash-fold-retrieve", "seq2seq (small)"].includes(row.name));
   const order = best ? [best, ...applies.filter((row) => row !== best)] : applies;
-  return [
-    h("h2", {}, plural(applies.length, "method") + " apply"),
-    region("", "Methods that apply", table(["", "method", "parameters", "bits", "depth", "what it builds"], (i) => i > 1 && i < 5,
-      h("tbody", {}, order.map((row) => {
+  const first = order.filter((row) => row === best || FIRST.includes(row.name));
+  const rest = order.filter((row) => !first.includes(row));
+  const list = (label, shown) => region("", label, table(["", "method", "parameters", "bits", "depth", "what it builds"], (i) => i > 1 && i < 5,
+      h("tbody", {}, shown.map((row) => {
         const about = found.methods[row.name];
         const estimated = (row.reason || "").startsWith("estimated");
         return h("tr", {},
@@ -91,9 +93,13 @@ function listed(found, busy, start) {
           h("td", { class: "number" }, number(row.bits)),
           h("td", { class: "number" }, number(row.depth)),
           h("td", { class: "remark" }, `${about.summary} ${about.paper}, ${about.item}`));
-      })))),
+      }))));
+  return [
+    h("h2", {}, plural(applies.length, "method") + " apply"),
+    list("Methods that apply", first.length ? first : rest),
+    first.length && rest.length ? h("details", { class: "card" }, h("summary", {}, `${rest.length} more`), list("More methods", rest)) : null,
     remark("Sizes are predicted, without the options above, except that of the default method, which is built or estimated. Of exact networks the parameters that are not 0 count, of decoders all."),
-    leftOut("method", known.filter((row) => !row.applies).map((row) => [row.name, row.reason])),
+    leftOut("method", known.filter((row) => !applies.includes(row)).map((row) => [row.name, row.reason])),
   ];
 }
 

@@ -1,16 +1,18 @@
 // Drop: what was read and what was not, conflicts with their lines, and the bounds as one bar.
 
-import { Progress, attempt, evidence, field, fill, h, lead, lines, note, number, outcome, plural, shown } from "./dom.js";
+import { Progress, attempt, evidence, field, fill, h, lead, lines, note, number, outcome, plural, region, shown, table } from "./dom.js";
 import { answer, begin, example, jobOf, upload } from "./server.js";
 import { itemColumns, windowed } from "./table.js";
+
+const SAMPLES = { "facts.jsonl": "facts", "book.txt": "a short book", "countries.csv": "a table" };
 
 export function drop(root, go) {
   const said = h("div", { "aria-live": "polite" });
   const input = h("input", { type: "file", id: "file", class: "hidden", onchange: () => input.files[0] && send(input.files[0]) });
   const zone = h("div", { class: "zone" },
     h("label", { for: "file", class: "button" }, "Choose a file"), input,
-    h("span", {}, " or drop it here: .jsonl, .csv, .tsv, .txt, .json, .parquet, .npz; also compressed. "),
-    h("button", { type: "button", class: "quiet", onclick: () => tried(example) }, "Try the built-in book"));
+    h("span", {}, " or drop it here: a table (.csv, .xlsx, .jsonl, .parquet, ...) or any text. Or try "),
+    Object.entries(SAMPLES).map(([name, title]) => h("button", { type: "button", class: "quiet", onclick: () => tried(() => example(name)) }, title)));
   const progress = new Progress();
   const result = h("div");
   const options = h("div");
@@ -39,7 +41,10 @@ export function drop(root, go) {
     fill(options, [job?.id, job?.status], () => {
       const place = h("div");
       if (over && job.status !== "stopped") {
-        answer(job.id).then((found) => place.replaceChildren(reading(found.file, state.data, job.status === "failed", tried)), () => {});
+        answer(job.id).then((found) => {
+          if (found.choose) result.replaceChildren(chooser(found.choose, state.data, tried));
+          place.replaceChildren(reading(found.file, state.data, job.status === "failed" && !found.choose, tried));
+        }, () => {});
       }
       return place;
     });
@@ -118,6 +123,25 @@ function bar(found, model) {
       found.limits.filter((x) => x.value).map((x) => h("tr", {}, h("th", { scope: "row" }, x.kind === "theorem" ? "bound" : "rule of thumb"),
         h("td", { class: "number" }, `${x.direction === "at_least" ? "≥" : "≤"} ${number(x.value)} bits`), h("td", { class: "remark" }, `${x.source}. ${x.reason ?? ""}`))))),
     ratio || !model ? h("p", { class: "remark" }, ratio, model ? evidence(model.evidence) : "Compile it to see your model on this bar.") : null);
+}
+
+// The first rows: a click on what is asked, a click on what is answered.
+function chooser(found, data, tried) {
+  const chosen = new Set(found.input);
+  let label = found.label;
+  const box = (type, name, word, checked, onchange) => h("label", {}, h("input", { type, name: "chosen-" + word, checked, onchange, "aria-label": `${name}: ${word}` }), ` ${word}`);
+  const head = found.columns.map((name) => h("span", {}, name, h("small", {},
+    box("checkbox", name, "question", chosen.has(name), (event) => (event.target.checked ? chosen.add(name) : chosen.delete(name))),
+    box("radio", name, "answer", name === label, () => { label = name; }))));
+  const body = h("tbody", {}, found.first.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell)))));
+  const send = () => tried(async () => {
+    const input = found.columns.filter((x) => chosen.has(x) && x !== label);
+    if (!input.length) throw new Error("Choose a question as well: a column that is not the answer.");
+    await begin("read", { loading: { ...data.loading, input, label, ...(found.gaps ? { empty: "skip" } : {}) } });
+  });
+  return h("section", { class: "card" }, h("h2", {}, "Which column is the question, and which the answer?"),
+    h("p", {}, `The model is asked the question and gives the answer. Suggested: ${found.input.join(" and ")}, answered by ${found.label}${found.contexts === null ? "" : ` (${plural(found.contexts, "context")}, ${plural(found.conflicts, "conflict")})`}.${found.gaps ? " Rows with an empty cell are left out." : ""}`),
+    region("", "The first rows", table(head, () => false, body)), h("p", {}, h("button", { type: "button", onclick: send }, "Read it")));
 }
 
 // How the file is read: the options of the command line that apply to it.

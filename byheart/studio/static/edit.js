@@ -57,7 +57,7 @@ export function edit(root, go) {
       h("button", { type: "button", disabled: job?.status === "running", onclick: () => compileEditable(model) }, "Compile it again, editable")] : []);
     progress.update(job);
     const made = state.models.find((x) => x.job === job?.id);
-    outcome(result, job, (found) => (job.task === "compile" ? [] : changed(found, job, made)));
+    outcome(result, job, (found) => (job.task === "compile" ? [] : changed(found, job, made, go)));
     const asked = model?.editable ? latest(state, (x) => x.task === "items" && x.asked.model === model.id) : null;
     if (model?.editable && !asked && update.asked !== model.id) {
       update.asked = model.id;
@@ -78,11 +78,12 @@ export function edit(root, go) {
   return update;
 }
 
-function changed(found, job, made) {
+function changed(found, job, made, go) {
   const counts = ["changed", "added", "removed"].filter((x) => found[x]).map((x) => `${plural(found[x], "item")} ${x === "removed" && found.kind === "forget" ? "forgotten" : x}`).join(", ");
   const parts = [
     stamped(found.verified.evidence, lead(`${counts}. ${found.verdict}.`),
       h("p", {}, found.rebuilt ? "Compiled from the changed data alone" : "Solved again in place", "; ", found.structure_kept ? "structure kept." : "structure found anew."),
+      found.kind === "forget" && made ? h("p", {}, h("button", { type: "button", onclick: () => go("audit") }, "Audit it"), " What does the new model still hold of the old file?") : null,
       h("p", {}, made ? download(`/models/${made.id}`, "Download the model folder (.zip)") : null, " ", download(`/jobs/${job.id}/data`, "Download its data (.jsonl)"))),
     h("h3", {}, "The weights"),
     lines([["before", "", found.weights.before], ["after", "", found.weights.after]]),

@@ -43,8 +43,8 @@ export async function upload(file, role = "data") {
   return (await checked(await ask(address, { method: "POST", body: file }))).json();
 }
 
-export async function example() {
-  await checked(await ask("/example", { method: "POST" }));
+export async function example(name) {
+  await checked(await ask(`/example?name=${name}`, { method: "POST" }));
 }
 
 // The answer of a job that is over; it never changes, so it is fetched once.
