@@ -102,8 +102,7 @@ PACKED = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress, ".zs
 
 
 def test_every_format_and_every_compression_is_tried():
-    own = {".xlsx", ".sqlite", ".sqlite3", ".db"}  # whose tests make such files
-    assert set(CONTENT) == set(FILES) - own and set(PACKED) == set(COMPRESSED)
+    assert set(CONTENT) == set(FILES) and set(PACKED) == set(COMPRESSED)
 
 
 @pytest.mark.parametrize("compression", ["", *PACKED])
@@ -252,7 +251,7 @@ def test_keys_and_inner_columns(tmp_path):
         ("7", {}, "is int, which holds no rows"),
         ('{"a": 1', {}, "line 1: not valid JSON"),
         ('{"a": 1}\n{"a": 2}\n', {}, "if every line is a record, say so with format='jsonl'"),
-        ('[{"input": NaN, "label": 1}]', {}, "1 row has an empty cell"),
+        ('[{"input": NaN, "label": 1}]', {}, "NaN"),
         ("[" * 100_000, {}, "nested too deeply"),
         ("[" + '{"a": ' * 800 + "1" + "}" * 800 + "]", {}, "row 1: the record is nested too deep"),
         ('[{"input": %s, "label": 1}]' % ("1" * 5000), {}, "too many digits"),
