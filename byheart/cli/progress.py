@@ -115,17 +115,19 @@ class Lines(Watch):
         self.each, self.name, self.said = each, "", ""
         self.size: int | None = None
         self.done, self.fresh, self.last = 0, False, time.process_time()
-        self.began = time.monotonic()
+        self.began, self.first = 0.0, 0
 
     def stage(self, name: str, total: int | None = None) -> None:
         self.name, self.size, self.said = name, total, ""
-        self.done, self.fresh, self.began = 0, False, time.monotonic()
+        self.done, self.fresh, self.first = 0, False, 0
         self.report()
 
     def expect(self, total: int) -> None:
         self.size = total
 
     def advance(self, steps: int) -> None:
+        if not self.done:  # what came before the first step says nothing about the others
+            self.began, self.first = time.monotonic(), steps
         self.done, self.fresh = self.done + steps, steps > 0
         self.report()
 
@@ -142,8 +144,10 @@ class Lines(Watch):
             return
         self.fresh, self.last = False, time.process_time()
         share = f"{self.done / self.size:.0%}" if self.size and not always else ""
-        spent = time.monotonic() - self.began
-        left = spent * ((self.size or 0) / self.done - 1) if self.done else 0
+        more = self.done - self.first
+        left = (
+            (time.monotonic() - self.began) * ((self.size or 0) - self.done) / more if more else 0
+        )
         share += f", {remaining(left)}" if share and left >= 1 else ""
         words = " ".join(word for word in (self.name, share, self.said) if word)
         print(f"byheart: {printable(words)}", file=sys.stderr, flush=True)

@@ -19,6 +19,8 @@ pytest.importorskip("furo")
 pytest.importorskip("tokenizers")  # the gallery compiles stock checkpoints
 from tools.pages import assembling, gallery, limits, markdown, reference  # noqa: E402
 from tools.pages.__main__ import build  # noqa: E402
+from tools.pages.markdown import escaped  # noqa: E402
+from tools.pages.mathematics import mathematics  # noqa: E402
 
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 OUTSIDE = ("http:", "https:", "//")
@@ -253,3 +255,25 @@ def test_pages_fit_a_telephone(site, chromium, scheme):
     colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", colour)[:3])) < 3 * 64) is (scheme == "dark")
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("3.46 sqrt(I) of A1", "<math><mn>3.46</mn><msqrt><mi>I</mi></msqrt></math> of A1"),
+        ("E_in, a part", "<math><msub><mi>E</mi><mi>in</mi></msub></math>, a part"),
+        ("m = n. A set", "<math><mi>m</mi><mo>=</mo><mi>n</mi></math>. A set"),
+        ("no formula: theory/sizes.py, a - b", "no formula: theory/sizes.py, a - b"),
+        ("`x_y = 1` stays", "`x_y = 1` stays"),
+        ("open (x = ", "open (<math>"),
+    ],
+)
+def test_formulas_are_set_as_mathematics(text, shown):
+    found = mathematics(text)
+    assert found == shown or (shown.endswith("<math>") and found == escaped(text))
+
+
+def test_the_gallery_shows_pictures_and_formulas(site):
+    index = (site / "gallery" / "index.html").read_text()
+    assert index.count("<img") >= len({x.name for x in ALL})
+    assert "<msqrt>" in (site / "gallery" / "bit-extraction.html").read_text()

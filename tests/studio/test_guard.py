@@ -259,7 +259,7 @@ def test_replaced_uploads_are_removed(inside, desk):
     assert uploads() == {desk.data.path.parent.name}
     other = inside.post("/data?name=e.jsonl&role=strangers", content=b"{}").json()["file"]
     inside.post("/example")
-    assert uploads() == {other} and pages.BOOK.exists()
+    assert uploads() == {other} and (pages.SAMPLES / "book.txt").exists()
 
 
 def test_an_audit_names_strangers_and_references_by_their_ids(inside, desk):

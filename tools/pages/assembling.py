@@ -32,6 +32,7 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
         "commands": "",
         "studio": "The studio",
         "how-it-works": "How it works",
+        "teach": "",
         "details": "",
         "faq": "",
     },

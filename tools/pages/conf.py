@@ -6,6 +6,7 @@ project = "byheart"
 release = byheart.__version__
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_inline"]  # widths of small pictures
 highlight_language = "none"
 smartquotes = False  # what stands in quotes is often code
 

@@ -27,6 +27,7 @@ from ..make_errata import errata_of as errata
 from ..make_statements import named
 from . import running
 from .markdown import escaped, fenced, listed, slug, table, write
+from .mathematics import mathematics
 
 ROOT = running.ROOT
 BENCHMARKS = ROOT / "benchmarks"
@@ -134,13 +135,14 @@ def gallery(target: Path, source_page: Callable[[Path], str]) -> list[str]:
         for name, forms in methods.items():
             write(target / f"{name}.md", *page(forms, target, source_page))
     sections = []
-    columns = ("method", "after", "what it builds")
+    columns = ("network", "method", "after", "what it builds")
     for stores, title in STORES.items():
         rows = []
         for name, (form, *_) in methods.items():
             if form.claim.name == stores:
                 paper = "ours" if form.header.paper == "none" else cited(form.header.paper)
-                rows.append((f"[{name}]({name}.md)", paper, escaped(form.header.summary)))
+                told = f"[{name}]({name}.md)", paper, escaped(form.header.summary)
+                rows.append((thumbnail(name, form), *told))
         sections += [f"## {title}", TOLD[stores], table(columns, rows)]
     write(target / "index.md", INTRODUCTION, *sections)
     return list(methods)
@@ -158,9 +160,9 @@ def page(
     sources = dict.fromkeys(Path(sys.modules[type(x).__module__].__file__ or "") for x in forms)
     files = (f"[`{x.relative_to(ROOT)}`]({source_page(x)})" for x in sources)
     yield f"**From**: {escaped(paper + header.item)}  \n**Source**: {', '.join(files)}"
-    yield f"## The theorem\n\n{escaped(cited(header.statement))}"
-    yield f"**It assumes**\n\n{listed(cited(header.assumptions))}"
-    yield f"**byheart guarantees**\n\n{listed(cited(header.guarantee))}"
+    yield f"## The theorem\n\n{mathematics(cited(header.statement))}"
+    yield f"**It assumes**\n\n{listed(cited(header.assumptions), mathematics)}"
+    yield f"**byheart guarantees**\n\n{listed(cited(header.guarantee), mathematics)}"
     example = EXAMPLES[kind_of_example(first)]
     yield "## Try it"
     file = f"cat > {example.name} <<'END'\n" + "\n".join(example.rows) + "\nEND"
@@ -195,7 +197,7 @@ def page(
     yield f"## Evidence\n\n{proof(first)}"
     yield fenced("\n".join(verdicts))
     title = "Departures from the paper" if paper else "What to know before using it"
-    yield f"## {title}\n\n{listed(cited(header.departures))}"
+    yield f"## {title}\n\n{listed(cited(header.departures), mathematics)}"
     yield from errata_of(first)
 
 
@@ -293,6 +295,14 @@ def picture(form: Construction, model: byheart.Model, example: Example, target: 
     flag = f" --form {form.form}" if form.form else ""
     words = f"byheart explain {form.name} {example.name}{flag} --plot network.svg"
     return f"![The network, stage by stage]({file})\n\nDrawn by `{words}`."
+
+
+def thumbnail(name: str, form: Construction) -> str:
+    """The picture of the page of a method, small, which leads there."""
+    file = f"{name}-{form.form}.svg" if form.form else f"{name}.svg"
+    if form.claim.name == "recites":
+        file = "../pictures/stock-lanes.svg"
+    return f"[![{name}]({file}){{width=140px}}]({name}.md)"
 
 
 def number(value: int) -> str:

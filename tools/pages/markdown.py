@@ -1,7 +1,7 @@
 """Pieces of Markdown that the generated pages share."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 SIGNS = re.compile(r"([\\*_<>\[\]|$~])")
@@ -19,10 +19,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, line, *rows))
 
 
-def listed(coded: str) -> str:
+def listed(coded: str, shown: Callable[[str], str] = escaped) -> str:
     """The items A1, A2, ... of a header's section, one per line."""
     items = re.split(r"\s+(?=[AGD]\d+\s\s?)", coded)
-    coded_items = [re.sub(r"^([AGD]\d+)\s+", r"**\1** ", escaped(x.strip())) for x in items]
+    coded_items = []
+    for item in items:
+        code = re.match(r"[AGD]\d+(?=\s)", item.strip())
+        rest = item.strip()[code.end() :].lstrip() if code else item.strip()
+        coded_items.append(f"**{code[0]}** {shown(rest)}" if code else shown(rest))
     return "\n".join(f"- {x}" for x in coded_items if x)
 
 
