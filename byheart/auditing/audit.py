@@ -342,7 +342,7 @@ def _compiled(
         stored_bits=store.code_bits(model.network),
         vocabulary=size,
         length=model.length,
-        weights=closed.hashed([path / weights_file(store)]),
+        weights=closed.hashed([path / weights_file(store) if path.is_dir() else path]),
         dtype=None,
         certified=True,
     )

@@ -20,6 +20,7 @@ from ..data.readers.tokenizers import check_prefix, failing
 from ..errors import ByheartError
 from ..machine.installing import remedy
 from ..machine.memory import require
+from ..machine.names import MAGIC
 from ..models.opening import open as open_model
 from . import closed
 from .adapters import AuditedAdapter, added, is_adapter, refuse_bare
@@ -174,7 +175,11 @@ def judged_there(logits: Any, following: Any) -> Judged:
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether a folder holds something else than a byheart model."""
+    """Whether a folder holds something else than a byheart model; a packed one is a file."""
+    if folder.is_file():
+        with open(folder, "rb") as file:
+            if file.read(len(MAGIC)) == MAGIC:
+                return False
     return _config(folder).get("format") != "byheart-model"
 
 

@@ -185,3 +185,12 @@ def test_the_size_is_that_of_its_parts(tmp_path):
     model = byheart.compile(from_rows([(list(x), y) for x, y in rows.items()]))
     model.save(tmp_path / "one", packed=True)
     assert (tmp_path / "one").stat().st_size < model.bits.encoded / 8 + 900
+
+
+def test_an_audit_of_one_file(compiled, tmp_path):
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps({"input": x, "label": y}) + "\n" for x, y in WORDS))
+    compiled["words"].save(tmp_path / "one.byheart", packed=True)
+    compiled["words"].save(tmp_path / "folder")
+    one, other = (byheart.audit(tmp_path / name, data) for name in ("one.byheart", "folder"))
+    assert one.memorised.bits == other.memorised.bits > 0
