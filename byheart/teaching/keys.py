@@ -17,7 +17,6 @@ REACH = 3e-4  # unless there is less room, or the noise is too large
 NOISES = 4  # reach in units of the noise, at least
 SHARE = 0.45  # of the distance to the nearest other context that a neuron may reach
 BLOCK = 1 << 12
-SAMPLE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +70,14 @@ def measured(keys: torch.Tensor, kept: Iterable[tuple[torch.Tensor, torch.Tensor
     return Keys(keys, nearest, neighbour, least, place)
 
 
-def noise(one: torch.Tensor, two: torch.Tensor) -> float:
-    """How far distances differ between two runs of the same contexts."""
-    some = slice(0, SAMPLE)
-    found = distances(one[some], two[some]) - distances(two[some], two[some])
-    return float(found.abs().max())
+def noise(one: torch.Tensor, two: torch.Tensor, share: float = 1.0) -> float:
+    """How far short distances differ between two runs of the same contexts, in this share of
+    them: that of a context from itself, and that from its nearest neighbour."""
+    _, near = among(one)
+    across, before = distances(one, two), distances(one, one)
+    own, at = torch.arange(len(one)), near.clamp(min=0)
+    found = torch.cat([across[own, own], across[own, at] - before[own, at]]).abs()
+    return float(found.quantile(share))
 
 
 def chosen(room: torch.Tensor, reach: float | None, noise: float) -> torch.Tensor:

@@ -18,6 +18,7 @@ from .keys import Keys
 from .running import streams
 
 NOISE_SAMPLE = 64
+SHARE_OF_16_BIT = 0.8  # of the runs in 16 bit, whose noise has no bound that leaves room
 MARGIN = 6.0  # nats, or nearly what the last norm lets a token have
 
 
@@ -26,7 +27,7 @@ class Plan:
     """What is added, and what was found on the way.
 
     contexts  in the order of the neurons, each with the token that follows
-    noise     how far distances differ between this type and doubles
+    noise     how far distances differ between float32 and doubles; in 16 bit, between two runs
     """
 
     settled: Settled
@@ -143,15 +144,18 @@ def _measured(
     kept: Sequence[Kept],
     watch: Watch,
 ) -> tuple[Keys, float]:
-    """Distances to contexts and kept positions, and how much they differ from those of doubles."""
+    """Distances to contexts and kept positions, and how much they vary."""
     keys = trained.normed(torch.stack([found[x] for x in given]))
     sample = list(given)[:: max(1, len(given) // NOISE_SAMPLE)][:NOISE_SAMPLE]
-    wide = replace(trained.checkpoint, model=copy.deepcopy(trained.model).double())
-    exact = _last(replace(trained, checkpoint=wide), sample, watch)
-    noise = keys_of.noise(
-        trained.normed(torch.stack([found[x] for x in sample])),
-        trained.exact_norm(torch.stack([exact[x] for x in sample])),
-    )
+    first, share = trained.normed(torch.stack([found[x] for x in sample])), 1.0
+    if trained.dtype == torch.float32:  # what doubles make of them
+        wide = replace(trained.checkpoint, model=copy.deepcopy(trained.model).double())
+        again = _last(replace(trained, checkpoint=wide), sample, watch)
+        second = trained.exact_norm(torch.stack([again[x] for x in sample]))
+    else:  # what this type does one by one
+        alone = [_last(trained, [x], watch)[x] for x in sample]
+        second, share = trained.normed(torch.stack(alone)), SHARE_OF_16_BIT
+    noise = keys_of.noise(first, second, share)
     watch.stage("reading what is kept", sum(len(text.rows) for text in kept))
 
     def positions() -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
