@@ -5,6 +5,7 @@
 Standard library only, and no code shared with the package that writes the folders: `FORMAT.md`
 beside this file is all it was written from. The order here is the order there. Labels are compared
 in exact arithmetic; divergences are bounded from above with integers that are rounded outwards.
+With --base MODEL, taught checkpoints (section 12) are judged by `check_taught.py`.
 Stock checkpoints (section 10) are judged by `check_stock.py` beside this file, and packed files
 (section 11) are read by `packed.py`.
 
@@ -3165,9 +3166,12 @@ def recites(directory: str) -> bool:
     """Whether the folder holds a stock checkpoint (section 10)."""
     try:
         content = read_bytes(os.path.join(directory, "certificate.json"), JSON_LIMIT)
-        return parse_object(content, "certificate.json").get("claim") == "recites"
+        claim = parse_object(content, "certificate.json").get("claim")
     except Refusal:  # it is told again, in its turn
         return False
+    if claim == "taught":
+        refuse("a taught checkpoint is checked against its base: add --base MODEL (section 12)")
+    return bool(claim == "recites")
 
 
 def beside(name: str) -> ModuleType:
@@ -3337,6 +3341,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
         "--sample", metavar="K", type=positive, help="only K random sequences or contexts"
     )
     parser.add_argument("--seed", metavar="S", type=int, default=0, help="which K of them")
+    parser.add_argument(
+        "--base", metavar="MODEL", help="of a taught checkpoint: what it was before"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     given = parser.parse_args(argv)
     if given.sample and not given.data:
@@ -3347,6 +3354,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     try:
         given = arguments(argv)
+        if given.base:
+            words = [given.directory, "--base", given.base, *(["--json"] if given.json else [])]
+            return int(beside("check_taught").main(words))
         report = check(given.directory, given.data, given.sample, given.seed)
     except SystemExit as usage:
         return int(usage.code or 0)

@@ -166,6 +166,13 @@ def verify(
     check_prove_limit(prove_limit)
     accepted = checked_accept(accept)
     if is_taught(model):
+        for name, given in (("checker", checker), ("runtime", runtime), ("sample", sample),
+                            ("rebuild", rebuild)):  # fmt: skip
+            if given:
+                raise ByheartError(
+                    f"`{name}=...` does not apply to a taught folder; leave it out (its structure "
+                    "is checked independently by checker/check.py DIR --base MODEL)."
+                )
         return verify_taught(model, data, base, keep, accepted, bound, loading, watch)
     for name, value in (("base", base), ("keep", keep or None), ("bound", bound)):
         if value is not None:

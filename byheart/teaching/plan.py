@@ -155,7 +155,8 @@ def _measured(
     else:  # what this type does one by one
         alone = [_last(trained, [x], watch)[x] for x in sample]
         second, share = trained.normed(torch.stack(alone)), SHARE_OF_16_BIT
-    noise = keys_of.noise(first, second, share)
+    least = torch.finfo(trained.dtype).eps ** 2  # 1 - cosine is quadratic in errors
+    noise = max(least, keys_of.noise(first, second, share))
     watch.stage("reading what is kept", sum(len(text.rows) for text in kept))
 
     def positions() -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

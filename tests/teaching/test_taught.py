@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import byheart
+import check
+import check_taught
 from byheart.errors import ByheartError, DisagreementError
 from tests.teaching.made import write_facts
 
@@ -68,6 +70,7 @@ def test_structure_is_gated_and_the_rest_observed(taught):
     assert found.kept[0].equal == found.kept[0].positions and found.kept[0].room > 1
     assert not verified(taught, accept=()).holds  # observed is no proof
     folder, place = taught
+    assert check.main([str(place / "new"), "--base", str(folder)]) == 0
     alone = byheart.verify(place / "new", base=folder)
     assert alone.holds and alone.structure == "gated" and alone.evidence is None
 
@@ -113,13 +116,18 @@ def test_what_is_not_the_base_with_added_layers_is_refuted(taught, tmp_path):
         found = byheart.verify(made, base=folder)
         assert not found.holds and found.structure == "refuted"
         assert any(match in x for x in found.failures), found.failures
+        assert any(match in x for x in check_taught.failures(str(made), str(folder)))
+        assert check.main([str(made), "--base", str(folder)]) == 1
 
     refuted(
         f"{out} is not 0 everywhere", WEIGHTS, of_tensors(lambda x: x[out].view(-1)[3].fill_(1))
     )
     refuted(f"{norm} is not 1 everywhere", WEIGHTS, of_tensors(lambda x: x[norm][0].fill_(2)))
     refuted(f"{out} is missing", WEIGHTS, of_tensors(lambda x: x.pop(out)))
-    refuted("NaN", WEIGHTS, of_tensors(lambda x: x[norm][0].fill_(torch.nan)))
+    gate = norm.replace("ln_2.weight", "mlp.c_fc.bias").replace(
+        "post_attention_layernorm.weight", "mlp.gate_proj.bias"
+    )
+    refuted("NaN", WEIGHTS, of_tensors(lambda x: x[gate][0].fill_(torch.nan)))
     refuted(
         "is no tensor of an added layer", WEIGHTS,
         of_tensors(lambda x: x.update({"lm_head.weight": torch.ones(2, 2)})),
@@ -150,6 +158,21 @@ def test_what_is_not_the_base_with_added_layers_is_refuted(taught, tmp_path):
     (tmp_path / "more/adapter_config.json").write_text("{}")
     with pytest.raises(ByheartError, match="which its certificate does not name"):
         byheart.verify(tmp_path / "more", base=folder)
+    assert check.main([str(tmp_path / "more"), "--base", str(folder)]) == 2
+    assert check.main([str(place / "new")]) == 2  # without its base
+
+
+def test_the_checker_reads_the_ground_truth_itself(taught, tmp_path, capsys):
+    def moved(path):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines[0]["neurons"][0][1] += 5
+        lines[1]["neurons"] = [lines[0]["neurons"][0]] * len(lines[1]["neurons"])
+        path.write_text("\n".join(map(json.dumps, lines)))
+
+    made = rewritten(taught, "ground_truth.jsonl", moved, tmp_path / "moved")
+    assert check.main([str(made), "--base", str(taught[0]), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] == "NOT GATED" and "one neuron for two contexts" in told["failures"][0]
 
 
 def test_facts_that_were_not_taught_are_refuted(taught, tmp_path):

@@ -245,3 +245,20 @@ def test_a_really_trained_llama(tmp_path):
     same = ("tokenizer.json", "tokenizer_config.json", "generation_config.json")
     assert all((tmp_path / "new" / x).read_bytes() == (folder / x).read_bytes() for x in same)
     assert not differing(folder, tmp_path / "new", [text[:200] for text in texts[50:60]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_activations_are_exactly_0_below_their_threshold(dtype):
+    """The rule of checker/FORMAT.md, section 12: measured, in vectors and in their remainders."""
+    from transformers.activations import ACT2FN
+
+    from byheart.teaching.family import OFF
+
+    for name, off in OFF.items():
+        if name not in ACT2FN:
+            continue
+        far = torch.logspace(0, 4.8, 5_000) * off  # up to what float16 has
+        for some in (far.clamp(max=6e4), far[:7]):
+            below = ACT2FN[name](-some.to(dtype))
+            assert not below.any() and not below.isnan().any(), name
+        assert ACT2FN[name](torch.tensor([0.02 * off], dtype=dtype)).all()
