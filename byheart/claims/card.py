@@ -57,15 +57,12 @@ def source(record: Record) -> str:
 def filled(package: str, tags: str, record: Record, verified: Verification, **parts: str) -> str:
     """card.md of a package, with what all cards say of a model and its parts."""
     text = files(package).joinpath("card.md").read_text("ascii")
-    common = {
-        "source": source(record),
-        "evidence": verified.evidence,
-        "engine": plain(verified.engine),
-        "sha256": plain(record.data.sha256),
-        "rows": rows(record.data, DATA_ROWS) + parts.pop("rows"),
-        "correct": f"{verified.correct} of {parts.pop('correct')}",
-    }
-    return f"{HEAD.format(tags=tags)}\n{text.format(**common, **parts)}"
+    known = {"engine": plain(verified.engine), "sha256": plain(record.data.sha256)}
+    common = {"source": source(record), "evidence": verified.evidence, **known}
+    correct = f"{verified.correct} of {parts.pop('correct')}"
+    listed = rows(record.data, DATA_ROWS) + parts.pop("rows")
+    body = text.format(**common, **parts, correct=correct, rows=listed)
+    return f"{HEAD.format(tags=tags)}\n{body}"
 
 
 def rows(counts: NamedTuple, names: Mapping[str, str]) -> str:

@@ -55,11 +55,6 @@ def read_record(given: Object) -> Record:
 
 def described(number: str, structure: dict[str, Any], record: Record) -> dict[str, Any]:
     """The content of config.json, with these keys for what the network is."""
-    return {
-        "format": "byheart-model",
-        "version": VERSION,
-        "number": number,
-        **{name: getattr(record, name) for name in NAMES},
-        **structure,
-        **record.json(),
-    }
+    format_ = {"format": "byheart-model", "version": VERSION, "number": number}
+    named = {name: getattr(record, name) for name in NAMES}
+    return {**format_, **named, **structure, **record.json()}

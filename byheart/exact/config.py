@@ -222,15 +222,10 @@ def describe(network: exact.Network, kind: str, labels: int, unknown: int | None
     def listed(vector: tuple[exact.Dyadic, ...] | None) -> list | None:
         return None if vector is None else [list(number) for number in vector]
 
+    sizes = {name: getattr(reads, name) for name in ("dimension", "length", "positions")}
+    vectors = {name: listed(getattr(reads, name)) for name in ("padding", "extra")}
     return {
-        "input": {
-            "kind": kind,
-            "dimension": reads.dimension,
-            "length": reads.length,
-            "positions": reads.positions,
-            "padding": listed(reads.padding),
-            "extra": listed(reads.extra),
-        },
+        "input": {"kind": kind, **sizes, **vectors},
         "output": {"labels": labels, "unknown": unknown, "every": network.every},
         "width": network.width,
         "layers": [_describe_layer(layer) for layer in network.layers],

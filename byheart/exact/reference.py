@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from .batch import Batch, columns
-from .demand import End, start_of_end
+from .demand import End, Look, start_of_end
 from .lanes import Lane, Stream, apply, mix, objects, take
 from .network import HardAttention, Mixing, Network
 
@@ -89,12 +89,7 @@ def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
 
 
 def _sequences(
-    network: Network,
-    stream: Stream,
-    index: NDArray,
-    first: int,
-    guard: Callable[[int, Stream], Stream],
-    look: Callable[[int, Stream], Stream],
+    network: Network, stream: Stream, index: NDArray, first: int, guard: Look, look: Look
 ) -> NDArray:
     """The rest of the network for the sequences whose columns are the rows of `index`."""
     end = start_of_end(network)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
+from typing import Any
 
 from ..claims.answer import Answer, Token
 from ..claims.kind import Explains
@@ -33,13 +34,9 @@ class Stage:
     lanes: Lanes
 
     def json(self) -> dict:
-        return {
-            "stage": self.name,
-            "layers": [self.first, self.last],
-            "units": self.units,
-            "fired": self.fired,
-            "lanes": {str(lane): _json(x) for lane, x in self.lanes.items()},
-        }
+        lanes = {str(lane): _json(x) for lane, x in self.lanes.items()}
+        counts = {"units": self.units, "fired": self.fired, "lanes": lanes}
+        return {"stage": self.name, "layers": [self.first, self.last], **counts}
 
     def line(self) -> str:
         """For people."""
@@ -187,15 +184,12 @@ def trace(model: ExactModel, tokens: Sequence[Token], made_by: Explains | None) 
     rows = numbers(model, tokens)
     assert rows is not None
     (ids,) = ids_of(network, [rows]) if met else ([],)
-    return Trace(
-        meaning(model, tokens, outputs),
-        tuple(stages),
-        tuple(map(dyadic, ids)),
-        stored.value if stored else None,
-        stored.bits if stored else (),
-        stored.holders if stored else (),
-        tuple(map(dyadic, outputs)),
+    held: tuple[Any, Any, Any] = (
+        (stored.value, stored.bits, stored.holders) if stored else (None, (), ())
     )
+    context_ids, numbered = (tuple(map(dyadic, x)) for x in (ids, outputs))
+    answer = meaning(model, tokens, outputs)
+    return Trace(answer, tuple(stages), context_ids, *held, numbered)
 
 
 def _fired(layer: Layer, before: Lanes, after: Lanes) -> list[int]:

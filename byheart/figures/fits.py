@@ -58,14 +58,8 @@ def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> 
         inverse = np.linalg.inv(np.linalg.qr(scaled)[1])
         scale = (squares / free) ** 0.5
         errors = tuple((np.linalg.norm(inverse, axis=1) * scale / lengths).tolist())
-    return Fit(
-        name=name,
-        terms=terms,
-        coefficients=tuple((solution / lengths).tolist()),
-        errors=errors,
-        residual=(squares / target.size) ** 0.5,
-        points=target.size,
-    )
+    coefficients, residual = (solution / lengths).tolist(), (squares / target.size) ** 0.5
+    return Fit(name, terms, tuple(coefficients), errors, residual, target.size)
 
 
 def polynomial(name: str, x: ArrayLike, y: ArrayLike, degree: int, letter: str = "n") -> Fit:

@@ -34,13 +34,9 @@ def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
     w2: dict[tuple[int, int], Number] = {}
     for lane, unit, weight in block.writes:
         w2[lanes[lane], unit] = w2.get((lanes[lane], unit), 0) + weight
-    return FeedForward(
-        matrix(hidden, width, w1),
-        vector({i: bias for i, (_, bias) in enumerate(block.units)}, hidden),
-        matrix(width, hidden, w2),
-        vector({lanes[lane]: value for lane, value in block.constants.items()}, width),
-        block.stage,
-    )
+    b1 = vector({i: bias for i, (_, bias) in enumerate(block.units)}, hidden)
+    b2 = vector({lanes[lane]: value for lane, value in block.constants.items()}, width)
+    return FeedForward(matrix(hidden, width, w1), b1, matrix(width, hidden, w2), b2, block.stage)
 
 
 def feed_forwards(blocks: Iterable[Block], lanes: Sequence[str]) -> tuple[FeedForward, ...]:

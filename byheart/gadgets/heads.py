@@ -121,13 +121,8 @@ def picked(heads: Heads, at: Ints) -> Heads:
 def folded(heads: Heads, matrix: Floats) -> Heads:
     """The same scores and features, with vectors that are multiplied by an invertible matrix."""
     inverse = np.linalg.inv(matrix)
-    return Heads(
-        heads.embedding @ matrix.T,
-        heads.positions @ matrix.T,
-        heads.query @ inverse,
-        heads.key @ inverse,
-        heads.value @ inverse,
-    )
+    maps = (x @ inverse for x in (heads.query, heads.key, heads.value))
+    return Heads(heads.embedding @ matrix.T, heads.positions @ matrix.T, *maps)
 
 
 def decoder(shape: Shape, heads: Heads, out: Floats, unembedding: Floats) -> Decoder:

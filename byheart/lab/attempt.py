@@ -33,15 +33,13 @@ class Outcome:
     curve: Curve = field(default_factory=list)
 
     def json(self) -> dict:
-        return {
+        how = {
             "rate": self.attempt.rate,
             "warmup": self.attempt.warmup,
             "planned": self.attempt.steps,
-            "steps": self.steps,
-            "loss": finite(self.loss),
-            "accuracy": self.accuracy,
-            "reached": self.reached,
         }
+        found = {"steps": self.steps, "loss": finite(self.loss), "accuracy": self.accuracy}
+        return {**how, **found, "reached": self.reached}
 
 
 def best(outcomes: list[Outcome]) -> Outcome:

@@ -104,13 +104,9 @@ class Trial:
         return f"{self.architecture} with {listed}"
 
     def json(self) -> dict:
-        return {
-            **{name: dict(getattr(self, name)) for name in ("sizes", "data")},
-            "architecture": self.architecture,
-            "protocol": self.protocol.json(),
-            "criterion": asdict(self.criterion),
-            "seed": self.seed,
-        }
+        own = {name: dict(getattr(self, name)) for name in ("sizes", "data")}
+        how = {"protocol": self.protocol.json(), "criterion": asdict(self.criterion)}
+        return {**own, "architecture": self.architecture, **how, "seed": self.seed}
 
     @cached_property
     def key(self) -> str:

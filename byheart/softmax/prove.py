@@ -55,14 +55,8 @@ def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
     evidence = REFUTED if failures else rigorous if found.rigorous else OBSERVED
     above = float((wanted.weight * found.values).sum())
     entropy, predictions = wanted.entropy, int(wanted.weight.sum())
-    fit = Fit(
-        mean=above / predictions,
-        max=float(found.values.max()),
-        loss=entropy + above,
-        entropy=entropy,
-        accuracy=wanted.accuracy(found.likeliest),
-        predictions=predictions,
-    )
+    nats = above / predictions, float(found.values.max()), entropy + above, entropy
+    fit = Fit(*nats, wanted.accuracy(found.likeliest), predictions)
     correct = len(wanted) - len(wrong)
     return Verification(len(wanted), correct, evidence, found.engine, tuple(failures), fit)
 

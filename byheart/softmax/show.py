@@ -41,14 +41,8 @@ def facts(claim: Distributions, found: Verification | None) -> dict[str, Any]:
 
 def explained(model: DecoderModel) -> tuple[dict[str, Any], dict[str, Any]]:
     shape = model.network.shape
-    reads = {
-        "dimension": shape.dimension,
-        "positions": shape.mixing == ATTENTION,
-        "length": shape.length,
-        "columns": shape.length,
-        "padding": None,
-        "extra": None,
-    }
+    reads: dict[str, Any] = {"dimension": shape.dimension, "positions": shape.mixing == ATTENTION}
+    reads |= {"length": shape.length, "columns": shape.length, "padding": None, "extra": None}
     more = {
         "shape": shape,
         "formula": shape.formula,

@@ -147,20 +147,8 @@ def _folds(writer: Writer, run: Folds, lowest: int) -> None:
     listed = sum(map(len, found.lookups))
     values = writer.extra([0] * (found.count + 2 * listed))
     sizes = len(run.closes), len(run.takes), len(run.live)
-    window_at = size, *divmod(low, 64)
-    writer.op(
-        FOLDS,
-        run.blocks,
-        writer.lane + run.lane,
-        *window_at,
-        room,
-        first,
-        lists,
-        values,
-        found.count,
-        listed,
-        *sizes,
-    )
+    start = run.blocks, writer.lane + run.lane, size, *divmod(low, 64)
+    writer.op(FOLDS, *start, room, first, lists, values, found.count, listed, *sizes)
 
 
 def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:
@@ -227,14 +215,8 @@ def _feed_forward(writer: Writer, layer: FeedForward, units: int, gated: Mapping
         writer.writes.append((writer.lane + row, first_unit + column, writer.weight(value)))
     for row, _, value in layer.b2.entries:
         writer.adds.append((writer.lane + row, writer.const(scaled(value, writer.point))))
-    common = (
-        first_unit,
-        len(writer.units),
-        first_write,
-        len(writer.writes),
-        first_add,
-        len(writer.adds),
-    )
+    own = first_unit, len(writer.units)
+    common = *own, first_write, len(writer.writes), first_add, len(writer.adds)
     if table is not None:
         _table(writer, table, writer.fresh(_row_by_row(table)), common)
     else:

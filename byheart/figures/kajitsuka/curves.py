@@ -99,13 +99,10 @@ def _draw_panel(
     """One curve per training, darker for deeper ones; column 1 is the loss, 2 the accuracy."""
     for row in rows:
         curve = points(row)
-        axes.plot(
-            [point[0] for point in curve],
-            [point[column] for point in curve],
-            label=str(blocks(row)) if row["trial"]["seed"] == 0 else None,
-            color=shade(depths.index(blocks(row)) / max(1, len(depths) - 1)),
-            linewidth=1.4,
-        )
+        x, y = ([point[i] for point in curve] for i in (0, column))
+        label = str(blocks(row)) if row["trial"]["seed"] == 0 else None
+        colour = shade(depths.index(blocks(row)) / max(1, len(depths) - 1))
+        axes.plot(x, y, label=label, color=colour, linewidth=1.4)
     if column == 1:
         limit, name = rows[0]["entropy"] / rows[0]["predictions"], "least"
     else:

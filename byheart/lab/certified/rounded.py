@@ -116,16 +116,9 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
     last: tuple[exact.Layer, ...] = (_label([0] * lanes),)  # the number of the only label is 0
     if len(dataset.label_names) > 1:
         last = readout(logits, slope)
-    return exact.Network(
-        input_of(dataset, positions=False),
-        (
-            first,
-            *_learnt(tensors, "first", lanes),
-            attention,
-            *_learnt(tensors, "second", lanes),
-            *last,
-        ),
-    )
+    before, after = (_learnt(tensors, part, lanes) for part in ("first", "second"))
+    layers: tuple[exact.Layer, ...] = (first, *before, attention, *after, *last)
+    return exact.Network(input_of(dataset, positions=False), layers)
 
 
 def _learnt(tensors: Exact, part: str, lanes: int) -> list[exact.FeedForward]:
@@ -134,15 +127,9 @@ def _learnt(tensors: Exact, part: str, lanes: int) -> list[exact.FeedForward]:
     for i in range(depth(tensors)):
         weight, bias, down, add = (tensors[f"{part}.{i}.{name}"] for name in BLOCK)
         hidden = len(bias)
-        blocks.append(
-            exact.FeedForward(
-                _matrix(weight, hidden, lanes),
-                _matrix(bias[:, None], hidden, 1),
-                _matrix(down, lanes, hidden),
-                _matrix(add[:, None], lanes, 1),
-                LEARNT,
-            )
-        )
+        into = _matrix(weight, hidden, lanes), _matrix(bias[:, None], hidden, 1)
+        back = _matrix(down, lanes, hidden), _matrix(add[:, None], lanes, 1)
+        blocks.append(exact.FeedForward(*into, *back, LEARNT))
     return blocks
 
 

@@ -109,14 +109,9 @@ class Point:
         return Spread(*(x if math.isfinite(x) else None for x in ends))
 
     def json(self) -> dict:
-        return {
-            "value": self.value,
-            "parameters": self.parameters,
-            "seeds": len(self.results),
-            "reached": self.reached,
-            **{name: asdict(self.spread(name)) for name in ("gap", "loss", "accuracy")},
-            "steps": self.steps,
-        }
+        sizes = {"value": self.value, "parameters": self.parameters, "seeds": len(self.results)}
+        spreads = {name: asdict(self.spread(name)) for name in ("gap", "loss", "accuracy")}
+        return {**sizes, "reached": self.reached, **spreads, "steps": self.steps}
 
 
 @dataclass(frozen=True)
@@ -204,15 +199,10 @@ def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
 def result(trial: Trial, row: Row) -> Result:
     entropy = row["entropy"]
     excess = None if row["loss"] is None else row["loss"] - entropy
-    return Result(
-        trial,
-        row["reached"],
-        None if excess is None or not entropy else excess / entropy,
-        None if excess is None else excess / row["predictions"],
-        row["accuracy"],
-        sum(attempt["steps"] for attempt in row["attempts"]),
-        memorised(row),
-    )
+    gap = None if excess is None or not entropy else excess / entropy
+    loss = None if excess is None else excess / row["predictions"]
+    steps = sum(attempt["steps"] for attempt in row["attempts"])
+    return Result(trial, row["reached"], gap, loss, row["accuracy"], steps, memorised(row))
 
 
 def memorised(row: Row) -> float | None:

@@ -148,13 +148,7 @@ class Sweep:
         """The resolved configuration, as it is read back; "axes" and "seeds" may be extended."""
         axes: list[dict] = [{"name": name, "values": list(values)} for name, values in self.axes]
         axes[-1]["find"] = self.find
-        configuration = {
-            "architecture": self.architecture,
-            "sizes": self.fixed_sizes,
-            "axes": axes,
-            "data": dict(self.data),
-            "protocol": self.protocol.json(),
-            "criterion": asdict(self.criterion),
-            "seeds": self.seeds,
-        }
+        own = {"architecture": self.architecture, "sizes": self.fixed_sizes, "axes": axes}
+        how = {"protocol": self.protocol.json(), "criterion": asdict(self.criterion)}
+        configuration = {**own, "data": dict(self.data), **how, "seeds": self.seeds}
         return json.loads(json.dumps(configuration))

@@ -96,14 +96,10 @@ class Decoder:
             last = activations.output if activations else attended
             if self.shared:
                 last = self.room.block("last", index.rows, self.width)
-            work = self.works[problem] = Work(
-                index,
-                self.heads.tables(index) if self.heads else None,
-                activations,
-                self.room.block("vectors", index.pairs, self.narrow),
-                attended,
-                last,
-            )
+            tables = self.heads.tables(index) if self.heads else None
+            vectors = self.room.block("vectors", index.pairs, self.narrow)
+            work = Work(index, tables, activations, vectors, attended, last)
+            self.works[problem] = work
         return work
 
     def _forward(self, work: Work) -> None:

@@ -50,14 +50,6 @@ def indices(problem: Problem) -> Indices:
     shares[: len(problem)] = problem.weight / count
     begins = np.searchsorted(problem.context, np.arange(rows + 1))
     tokens, last = pairs % problem.vocabulary, slots[starts[1:] - 1]
-    return Indices(
-        tokens=tokens,
-        places=pairs // problem.vocabulary,
-        queries=int(ends.sum()),
-        slots=slots,
-        starts=starts,
-        last=last,
-        asking=tokens[last],
-        targets=(shares, begins, problem.answer, (problem.count / count).astype(np.float32)),
-        longest=int(problem.lengths.max()),
-    )
+    targets = shares, begins, problem.answer, (problem.count / count).astype(np.float32)
+    pairs_of = tokens, pairs // problem.vocabulary, int(ends.sum()), slots, starts
+    return Indices(*pairs_of, last, tokens[last], targets, int(problem.lengths.max()))
