@@ -14,7 +14,7 @@ from byheart.exact.batch import Batch, columns
 from byheart.exact.limbs import arithmetic, kernels
 from byheart.exact.limbs import engine as limbs
 from byheart.exact.limbs.program import translate
-from byheart.exact.limbs.runs import Finder, Folds, Gather, Powers, Shifts
+from byheart.exact.limbs.runs import Finder, Folds, Powers, Shifts
 from byheart.exact.limbs.shortcuts import gated_lanes
 from byheart.exact.limbs.stack import stacks
 from byheart.exact.network import Entry, FeedForward, Input, Linear, Network, dyadic, matrix, vector
@@ -154,7 +154,7 @@ def closing(table, weight=-4, front=(), output=3):
 TABLE = [7, 2**30, 5, 2**33, 0]
 
 
-def test_gather():
+def test_tables_of_gated_lanes():
     net = closing(TABLE)
     batch = rows(*((x, j) for x in (5, 2**39, 2**40 - 99, 2**40 + 2**32, 2**41) for j in range(5)))
     agree(net, batch)
@@ -167,7 +167,7 @@ def test_an_excess_that_does_not_close(excess):
     batch = rows(*((2**40 + excess, j) for j in range(5)))
     agree(closing(TABLE), batch)
     if 6 < excess < 2**31:
-        assert singles(closing(TABLE), batch) == 2 * 5  # the folds and the gathering
+        assert singles(closing(TABLE), batch) == 5  # the folds
     elif excess > 2**31 + 6:
         assert singles(closing(TABLE), batch) == 0
 
@@ -181,7 +181,7 @@ def test_minus_one_is_not_closed():
 @pytest.mark.parametrize(
     "net", [closing([3, -2, 9, 1]), closing(TABLE, front=[block([({}, 0)], {}, {2: 4})])]
 )
-def test_tables_that_cannot_be_gathered(net):
+def test_tables_of_lanes_that_are_not_gated(net):
     batch = rows(*((x, j) for x in (5, 2**40 + 1, 2**40 + 2**35, 2**41) for j in range(4)))
     agree(net, batch)
 
@@ -249,7 +249,7 @@ def test_a_compiled_network_is_fused(memorised):
         for stack in (token, sequence)
     ]
     assert kinds[0] == {Folds}
-    assert {Folds, Gather, Shifts, Powers} <= kinds[1]
+    assert {Folds, Shifts, Powers} <= kinds[1]
     assert singles_of_all_stacks(net, batch) == [0, 0]
     assert list(limbs.Evaluator(net)(batch)) == wanted.tolist()
 

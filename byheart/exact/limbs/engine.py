@@ -4,9 +4,9 @@ A network is translated into a Program (program.py): plain arrays that a kernel 
 interprets, one input row at a time. Every shortcut (shortcuts.py) is derived from the weights when
 the program is made and guarded when it is used:
 
-run     consecutive folds, shifts, or tables and sums of lanes are one operation each (folds.py,
-        runs.py, fused.py); where its guards fail, the blocks are done one by one. Folds may read
-        lanes that folds of the same run wrote.
+run     consecutive folds, or shifts, are one operation (folds.py, runs.py, fused.py); where its
+        guards fail, the blocks are done one by one. Folds may read lanes that folds of the same run
+        wrote.
 table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes
         the general path.
 pieces  another block whose units all read one lane: its kinks are searched for the piece on which

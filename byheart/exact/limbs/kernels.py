@@ -4,10 +4,10 @@ from numpy import uint64
 
 from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
 from .arithmetic import ONE, ONES, STATE, ZERO, add_const, add_multiple, clear, finish, inlined
-from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, small
+from .fused import DONE, GIVE_UP, SINGLY, fold_run, powers, shifts, small
 
 # FOLDS and on: fused.py
-GENERAL, RELU, PIECES, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(9)
+GENERAL, RELU, PIECES, TABLE, LINEAR, FOLDS, POWERS, SHIFTS = range(8)
 OPERATION = 15  # numbers of an operation
 
 
@@ -194,10 +194,8 @@ def run(M, I, inputs, base, result):
                     done = fold_run(M, I, place)
                 elif I[place] == POWERS:
                     done = powers(M, I, place)
-                elif I[place] == SHIFTS:
-                    done = shifts(M, I, place)
                 else:
-                    done = gather(M, I, place)
+                    done = shifts(M, I, place)
                 op += I[place + 1] if done == DONE else 0
                 I[at.SINGLES] += 1 if done == SINGLY else 0
             if done == GIVE_UP:

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from ..network import Dyadic, FeedForward, Linear, dyadic
 from .folds import Folds, registers, window
 from .fused import STEP
-from .kernels import FOLDS, GATHER, GENERAL, LINEAR, PIECES, POWERS, RELU, SHIFTS, TABLE
-from .runs import Finder, Gather, Powers, Shifts
+from .kernels import FOLDS, GENERAL, LINEAR, PIECES, POWERS, RELU, SHIFTS, TABLE
+from .runs import Finder, Powers, Shifts
 from .shortcuts import (
     ONE,
     Fold,
     Pieces,
-    Table,
     bias,
     gated_lanes,
     pieces_of,
@@ -43,7 +42,6 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
     gated = gated_lanes(stack, writer.point) if guess else {}
     lane, done = writer.lane, 0
     for run, blocks in Finder(stack, gated, guess, writer.point).runs():
-        tables: dict[int, tuple[Table, int]] = {}  # stored already, by the number of their block
         if isinstance(run, Folds):
             _folds(writer, run, writer.point - trace[done].get(run.lane, 0))
         elif isinstance(run, Powers):
@@ -53,14 +51,9 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
             rows = ((lane + gate, s, writer.taken.get(gate, 0)) for gate, s in run.gates)
             first = writer.extra(x for row in rows for x in row)
             writer.op(SHIFTS, run.blocks, lane + run.lane, first, len(writer.extras))
-        elif run:
-            tables = _gather(writer, run)
         done += len(blocks)
-        for number, block in enumerate(blocks):
-            if number in tables:
-                _table(writer, *tables[number])
-            else:
-                _feed_forward(writer, block, hidden, gated)
+        for block in blocks:
+            _feed_forward(writer, block, hidden, gated)
     _linear(writer, stack.exit, range(inputs, first_output), first_output, 0)
     bounds = [-1] * (hidden + stack.hidden + 1)
     for lane, bound in gated.items():
@@ -151,34 +144,6 @@ def _folds(writer: Writer, run: Folds, lowest: int) -> None:
     writer.op(FOLDS, *start, room, first, lists, values, found.count, listed, *sizes)
 
 
-def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:
-    """GATHER (target, ways, room for flags, tables, room for places, low, size); its tables."""
-    low, size = run.window
-    number = {lane: i for i, lane in enumerate(run.way)}
-    steps = [(lane, goal) for lane, goal in run.way.items() if lane != run.target]
-    ways = writer.extra(x for lane, goal in steps for x in (writer.lane + lane, number[goal]))
-    flags = writer.extra([0] * len(number))
-    stored, lists = {}, []
-    for i, table in enumerate(run.tables):
-        values = _row_by_row(table)
-        place = writer.store([value >> (64 * low) for value in values], size)
-        stored[i] = table, len(writer.consts)
-        writer.consts += [
-            (place + k * size - low, low, low + size, int(value < 0))
-            for k, value in enumerate(values)
-        ]
-        lists += [writer.lane + table.lane, table.size, place, len(table.columns)]
-        lists += [number[lane] for lane in table.columns]
-    tables = writer.extra(lists)
-    places = writer.extra([0] * sum(len(table.columns) for table in run.tables))
-    writer.op(GATHER, run.blocks, writer.lane + run.target, ways, flags, tables, places, low, size)
-    return stored
-
-
-def _row_by_row(table: Table) -> list[int]:
-    return [column[j] for j in range(table.size) for column in table.columns.values()]
-
-
 def _linear(writer: Writer, layer: Linear, sources: Sequence[int], target: int, odd: int) -> None:
     """target slots = weight * source slots + bias; the sources' unit is off by 2**odd."""
     first_write, first_add = len(writer.writes), len(writer.adds)
@@ -218,7 +183,12 @@ def _feed_forward(writer: Writer, layer: FeedForward, units: int, gated: Mapping
     own = first_unit, len(writer.units)
     common = *own, first_write, len(writer.writes), first_add, len(writer.adds)
     if table is not None:
-        _table(writer, table, writer.fresh(_row_by_row(table)), common)
+        columns, targets = table.columns.values(), len(writer.adds)
+        first = writer.fresh(column[j] for j in range(table.size) for column in columns)
+        writer.adds += [(writer.lane + row, 0) for row in table.columns]
+        # lane, size, first constant, lanes, first target
+        read = writer.lane + table.lane, table.size, first, len(columns), targets
+        writer.op(TABLE, *common, *read)
     else:
         writer.op(GENERAL, *common)
 
@@ -243,11 +213,3 @@ def _pieces(writer: Writer, pieces: Pieces, hidden: int) -> None:
     first, kinks = writer.extra(rows), writer.fresh(pieces.kinks)
     places = writer.lane + pieces.lane, kinks, len(pieces.kinks), first, len(order), hidden
     writer.op(PIECES, 0, 0, 0, 0, 0, 0, *places)
-
-
-def _table(writer: Writer, table: Table, first: int, general: Sequence[int] = (0,) * 6) -> None:
-    """TABLE (lane, size, first constant, lanes, first target)."""
-    targets = len(writer.adds)
-    writer.adds += [(writer.lane + row, 0) for row in table.columns]
-    lanes = len(table.columns)
-    writer.op(TABLE, *general, writer.lane + table.lane, table.size, first, lanes, targets)

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from ..network import FeedForward
 from .folds import MAX_STEPS, Folds, Lanes
-from .shortcuts import Fold, Table, fold_of, gated_shift, relu_of_lane, table_of
+from .shortcuts import Fold, Table, fold_of, gated_shift, table_of
 from .stack import Stack
 
 MIN_POWERS = 3  # folds at powers of two that are worth an operation of their own
-CLOSE = 12  # bits of a threshold's leading part with which many values are too close to it
-MAX_WINDOW = 1 << 20  # limbs of the tables of one gather
 
 
 @dataclass
@@ -41,28 +39,7 @@ class Shifts:
         return len(self.gates)
 
 
-@dataclass
-class Gather:
-    """Tables, then blocks that add relu(lane) of gated lanes to other lanes and to the target."""
-
-    target: int
-    tables: list[Table]
-    # lane -> the lane that it is added to; the target's own way is itself and comes first, and a
-    # lane comes after the one it is added to
-    way: dict[int, int]
-    blocks: int
-
-    @property
-    def window(self) -> tuple[int, int]:
-        """(low, size): limbs for the tables' numbers and their sum, and one more for the target."""
-        values = [x for table in self.tables for column in table.columns.values() for x in column]
-        zeros = min(((x & -x).bit_length() - 1 for x in values if x), default=0)
-        entries = sum(len(table.columns) for table in self.tables)
-        bits = max((x.bit_length() for x in values), default=0) + entries.bit_length() + 1
-        return zeros // 64, -(-bits // 64) + 1 - zeros // 64
-
-
-Run = Folds | Powers | Shifts | Gather
+Run = Folds | Powers | Shifts
 
 
 class Finder:
@@ -85,13 +62,7 @@ class Finder:
     def runs(self) -> Iterator[tuple[Run | None, Sequence[FeedForward]]]:
         start = 0
         while start < len(self.blocks):
-            rest = self.blocks[start:]
-            run = (
-                powers(self.found[start:])
-                or self.folds(start)
-                or shifts(rest)
-                or gather(rest, self.lanes.gated, self.point)
-            )
+            run = powers(self.found[start:]) or self.folds(start) or shifts(self.blocks[start:])
             stop = start + (run.blocks if run else 1)
             for block in self.blocks[start:stop]:
                 self.lanes.written.update(block.W2.by_row, block.b2.by_row)
@@ -177,48 +148,3 @@ def shifts(blocks: Sequence[FeedForward]) -> Shifts | None:
         run = run or Shifts(shift[0], [])
         run.gates.append(shift[1:])
     return run
-
-
-def gather(blocks: Sequence[FeedForward], gated: Mapping[int, int], point: int) -> Gather | None:
-    """Tables that add nothing negative to gated lanes, and the blocks that add these up."""
-    tables: list[Table] = []
-    for block in blocks:
-        if (table := table_of(block, point)) is None:
-            break
-        tables.append(table)
-    passes = []
-    for block in blocks[len(tables) :]:
-        if (moves := _moves(block, gated)) is None:
-            break
-        passes.append(moves)
-    lanes = {lane for table in tables for lane in table.columns}
-    targets = (lanes | {d for moves in passes for d in moves.values()}) - set(gated)
-    if len(targets) != 1 or not tables or not passes:
-        return None
-    (target,) = targets
-    way = {target: target}
-    for moves in reversed(passes):  # a lane is added before its goal moves on
-        if not set(moves.values()) <= set(way):
-            return None
-        way |= moves
-    if not lanes <= set(way) or any(table.lane in way for table in tables):
-        return None
-    columns = [c for table in tables for lane, c in table.columns.items() if lane != target]
-    if any(value < 0 for column in columns for value in column):
-        return None
-    run = Gather(target, tables, way, len(tables) + len(passes))
-    numbers = sum(table.size * len(table.columns) for table in tables)
-    return run if numbers * run.window[1] <= MAX_WINDOW else None
-
-
-def _moves(block: FeedForward, gated: Mapping[int, int]) -> dict[int, int] | None:
-    """lane -> other lane, if all that the block does is to add relu(lane) of gated lanes."""
-    if block.b1.entries or block.b2.entries or len(block.W2.entries) != block.W1.rows:
-        return None
-    moves: dict[int, int] = {}
-    for row, unit, weight in block.W2.entries:
-        lane = relu_of_lane(block, unit)
-        if lane is None or lane not in gated or lane in moves or weight != (1, 0):
-            return None
-        moves[lane] = row
-    return moves if len(moves) == block.W1.rows else None
