@@ -1,4 +1,4 @@
-"""The constructions, one per theorem and form. A new one is one file and one line here.
+"""The constructions, one per theorem and form. A new one is one file and one line of registry.csv.
 
 A construction is imported when its options or its builder are asked for. Where a method has two
 forms, the first is the default.
@@ -7,6 +7,7 @@ forms, the first is the default.
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ByheartError
@@ -14,42 +15,9 @@ from ..errors import ByheartError
 if TYPE_CHECKING:
     from .base import Construction
 
-REGISTRY: tuple[tuple[str, str | None, str], ...] = (  # method, form, file:class
-    ("hash-fold-retrieve", None, "hash_fold_retrieve:HashFoldRetrieve"),
-    ("bit-extraction", None, "bit_extraction:BitExtraction"),
-    ("seq2seq", "small", "seq2seq:SmallSeq2Seq"),
-    ("seq2seq", "faithful", "seq2seq:FaithfulSeq2Seq"),
-    ("sparse-attention", None, "sparse_attention:SparseAttention"),
-    ("deep-sets", "small", "deep_sets:SmallDeepSet"),
-    ("deep-sets", "faithful", "deep_sets:FaithfulDeepSet"),
-    ("embedding", "small", "embedding:SmallEmbedding"),
-    ("embedding", "faithful", "embedding:FaithfulEmbedding"),
-    ("limited-bits", "small", "limited_bits:SmallLimitedBits"),
-    ("limited-bits", "faithful", "limited_bits:FaithfulLimitedBits"),
-    ("float64", None, "float64:Float64"),
-    ("attention-neurons", None, "attention_neurons:AttentionNeurons"),
-    ("staircase", None, "staircase:Staircase"),
-    ("three-layer", "small", "three_layer:SmallThreeLayer"),
-    ("three-layer", "faithful", "three_layer:FaithfulThreeLayer"),
-    ("park2021", None, "park2021:Park"),
-    ("vardi2022", "small", "vardi2022:SmallVardi"),
-    ("vardi2022", "faithful", "vardi2022:FaithfulVardi"),
-    ("baum1988", None, "baum1988:Baum"),
-    ("bubeck2020", None, "bubeck2020:Bubeck"),
-    ("kim2023", "small", "kim2023:SmallKim"),
-    ("kim2023", "faithful", "kim2023:FaithfulKim"),
-    ("yun2020", None, "yun2020:Yun2020"),
-    ("one-layer", None, "one_layer:OneLayer"),
-    ("token-averaging", None, "token_averaging:TokenAveraging"),
-    ("one-layer-smooth", None, "one_layer_smooth:OneLayerSmooth"),
-    ("one-layer-narrow", None, "one_layer_narrow:OneLayerNarrow"),
-    ("one-layer-literal", None, "one_layer_literal:OneLayerLiteral"),
-    ("attention-only", None, "attention_only:AttentionOnly"),
-    ("attention-only-approximate", None, "attention_only_approximate:AttentionOnlyApproximate"),
-    ("attention-only-argmax", None, "attention_only_argmax:AttentionOnlyArgmax"),
-    ("gpt2", None, "gpt2:StockGPT2"),
-    ("llama", None, "llama:StockLlama"),
-)
+_LINES = Path(__file__).with_name("registry.csv").read_text("ascii").splitlines()[1:]
+# method, form, file:class
+REGISTRY = tuple((name, form or None, code) for name, form, code in (x.split(",") for x in _LINES))
 METHODS = tuple(dict.fromkeys(name for name, _, _ in REGISTRY))
 
 
