@@ -31,7 +31,7 @@ from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..exact.network import Layer, Network
 from ..machine.watch import Watch
-from .base import Built, Lanes, Stored, fixed
+from .base import STAGES, Built, Lanes, Stored, fixed
 from .embedding import check_ids
 from .families import Labelled
 from .retrieval import Retrieval
@@ -41,10 +41,7 @@ from .retrieval import Retrieval
 class AttentionNeurons(Retrieval):
     name = "attention-neurons"
     embeds = True
-    stages = {
-        **Retrieval.stages,
-        "squares": "Heads add up the square of each position: a token can find itself.",
-    }
+    stages = {**Retrieval.stages, **STAGES["AttentionNeurons"]}
 
     attention: str = fixed("uniform")
     reject_unknown: int = fixed(0)

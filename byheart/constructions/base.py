@@ -4,9 +4,11 @@ import inspect
 import math
 import re
 import sys
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar, get_args, get_type_hints
 
 from ..claims.claim import Claim, Distributions, Labels, Words
@@ -16,6 +18,14 @@ from ..data.targets import Targets
 from ..errors import OptionError, check_seed
 from ..exact.network import Dyadic, Input, Layer, Network, Parameter, dyadic
 from ..machine.watch import Watch
+
+Sentences = Mapping[str | tuple[str, str], str]
+STAGES: dict[str, Sentences] = {  # of a class: stages.toml
+    name: {tuple(key.split("/")) if "/" in key else key: x for key, x in sentences.items()}
+    for name, sentences in tomllib.loads(
+        Path(__file__).with_name("stages.toml").read_text("ascii")
+    ).items()
+}
 
 
 @dataclass(frozen=True)
@@ -142,8 +152,8 @@ class Construction(ABC):
     tokenizer: ClassVar[str | None] = None  # what splits text by default; None: words
     unexplained: ClassVar[str | None] = None  # why `explain` does not take its networks apart
     advice: ClassVar[str | None] = None  # about two labels of one context; None: from the data
-    # one sentence for each stage of its networks, by its name or (layer kind, name)
-    stages: ClassVar[Mapping[str | tuple[str, str], str]] = {}
+    # one sentence for each stage of its networks, by its name or (layer kind, name); see STAGES
+    stages: ClassVar[Sentences] = {}
 
     seed: int = 0
 

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.network import Layer, Linear, Relu, matrix, vector
+from .base import STAGES
 from .baum1988 import Rows, Slabs, hidden_layer
 
 FEW = 4096  # points; beyond, a bound of |z| stands for its largest value
@@ -37,12 +38,7 @@ FEW = 4096  # points; beyond, a bound of |z| stands for its largest value
 @dataclass(frozen=True)
 class Bubeck(Slabs):
     name = "bubeck2020"
-    stages = {
-        **Slabs.stages,
-        "slabs": "Four units are near the label on one plane, 0 at the other points.",
-        "sum": "The units of all planes are added up.",
-        "round": "Steps round the sum to the number of the label.",
-    }
+    stages = {**Slabs.stages, **STAGES["Bubeck"]}
 
     def cover(self, points: NDArray, labels: NDArray, classes: int) -> Iterator[Layer]:
         from ..gadgets.planes import planes

@@ -23,7 +23,7 @@ from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
 from ..machine.threads import single
 from ..machine.watch import Watch
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
-from .base import Built, Construction, Predicted, option
+from .base import STAGES, Built, Construction, Predicted, option
 
 SIZE_LIMIT = 1 << 20  # of checker/FORMAT.md
 
@@ -43,15 +43,7 @@ def gap(shown: str) -> float | None:
 class Labelled(Construction):
     """Stores one label per context."""
 
-    stages = {
-        ("linear", "embed"): "E_in turns each token's vector into the numbers of its column.",
-        ("embedding", "embed"): "The embedding matrix gives each token id its column.",
-        ("uniform_attention", "attend"): "Each column receives the sum over all columns.",
-        ("hard_attention", "attend"): "Each column adds the columns with the largest score.",
-        "token hash": "Folds mix the digits of each token's number.",
-        "sum": "All columns are added up to one.",
-        "output": "E_out outputs the number of the label.",
-    }
+    stages = STAGES["Labelled"]
 
     positions: bool | None = option(
         None, "Distinguish sequences by the order of their tokens [for words]."
@@ -66,13 +58,7 @@ class Interpolation(Construction):
     """A decoder that stores distributions: two labels of one context are not a conflict."""
 
     claim = Distributions
-    stages = {
-        "embed": "Z gives each token its vector, U adds the vector of its place.",
-        "attend": "The last token attends to all: their mean, weighted by softmax scores.",
-        "sum": "The tokens' vectors are added up, each times the weight of its place.",
-        "neurons": "Each neuron is on if the mixed vector is beyond a threshold of its own.",
-        "output": "V turns the neurons into logits, softmax into the distribution.",
-    }
+    stages = STAGES["Interpolation"]
 
     dimension: int | None = size("Dimension of embedded tokens.", "D")
     heads: int | None = size("Heads of softmax attention.", "H")
@@ -123,10 +109,7 @@ class NeuronDecoder(Interpolation):
 class AttentionDecoder(Interpolation):
     """One layer of attention without neurons."""
 
-    stages = {
-        **Interpolation.stages,
-        "output": "V turns the mixed vector into logits, softmax into the distribution.",
-    }
+    stages = {**Interpolation.stages, **STAGES["AttentionDecoder"]}
 
     gap: float | None = gap("1e-9, or what can be reached")
     tight: bool = option(False, "Whether the skip connection counts as a head.")

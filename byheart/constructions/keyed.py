@@ -12,7 +12,7 @@ from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..exact.network import Input, Layer, Network
 from ..machine.watch import SILENT, Watch
-from .base import Built, Predicted, input_of, labels_of, words_of
+from .base import STAGES, Built, Predicted, input_of, labels_of, words_of
 from .families import Labelled
 from .retrieval.network import constant
 
@@ -23,11 +23,7 @@ Parts = tuple[Input, int, Iterable[Layer]]  # the input, random draws that were 
 class Keyed(Labelled):
     """Labels from one whole number per context, its key."""
 
-    stages = {
-        **Labelled.stages,
-        "switches": "Switches tell in which group of keys the key is.",
-        "steps": "Each unit is one kink of the step function from keys to labels.",
-    }
+    stages = {**Labelled.stages, **STAGES["Keyed"]}
 
     @abstractmethod
     def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:

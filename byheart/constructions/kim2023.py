@@ -36,7 +36,7 @@ from ..exact.network import Layer, Number
 from ..gadgets.attention_neurons import hard_attention
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import switches
-from .base import fixed
+from .base import STAGES, fixed
 from .bit_extraction import Extraction
 from .keyed import Keyed, Parts
 from .vardi2022 import looked_up
@@ -89,12 +89,7 @@ def sorted_keys(read: "Numbered", seed: int) -> tuple[list[int], list[int]]:
 class SmallKim(Keyed):
     name = "kim2023"
     form = "small"
-    stages = {
-        **Keyed.stages,
-        ("hard_attention", "attend"): "Each column reads the largest token number left.",
-        "copy": "Each column keeps its own token number and a constant.",
-        "sort": "That number joins the number of the sequence and is taken out.",
-    }
+    stages = {**Keyed.stages, **STAGES["SmallKim"]}
 
     attention: str = fixed("hard")
 

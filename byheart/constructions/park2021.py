@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from ..exact.network import Layer, Linear, Number, matrix, vector
 from ..gadgets.blocks import Block, feed_forward
+from .base import STAGES
 from .keyed import Hashed
 
 SHIFTS = 400  # that are tried for a piece before it is cut into two
@@ -164,12 +165,7 @@ def packed(keys: list[int], labels: list[int], classes: int) -> Packed:
 @dataclass(frozen=True)
 class Park(Hashed):
     name = "park2021"
-    stages = {
-        **Hashed.stages,
-        "shift": "Pieces of the keys are shifted to different places of a short line.",
-        "word": "The place chooses its word, and becomes the place within it.",
-        "read": "Tent maps bring the label's bits to the front of the word.",
-    }
+    stages = {**Hashed.stages, **STAGES["Park"]}
 
     def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterator[Layer]:
         return packed(keys, labels, classes).layers()

@@ -37,7 +37,7 @@ from ..exact.network import Layer
 from ..gadgets.attention_neurons import Head, hard_attention
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import switches
-from .base import fixed
+from .base import STAGES, fixed
 from .keyed import Keyed, Parts
 
 if TYPE_CHECKING:
@@ -87,11 +87,7 @@ def shifted(read: "Numbered") -> tuple[list[int], int, list[int]]:
 @dataclass(frozen=True)
 class Yun2020(Keyed):
     name = "yun2020"
-    stages = {
-        **Keyed.stages,
-        ("hard_attention", "attend"): "Tokens equal to one value move away from all others.",
-        "one": "Each column gets a constant.",
-    }
+    stages = {**Keyed.stages, **STAGES["Yun2020"]}
 
     attention: str = fixed("hard")
 

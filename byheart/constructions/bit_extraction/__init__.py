@@ -54,7 +54,7 @@ from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...exact.network import Layer, Relu
 from ...machine.watch import Watch
-from ..base import Built, Predicted, option
+from ..base import STAGES, Built, Predicted, option
 from ..families import Labelled
 
 
@@ -63,13 +63,7 @@ class Extraction(Labelled):
     """The paper's own constructions (bit-extraction)."""
 
     provable = 10_000
-    stages = {
-        **Labelled.stages,
-        "select": "Finds the group of the key and fetches the group's two long numbers.",
-        "read": "Tent maps read keys and values out of the two numbers, bit by bit.",
-        "compare": "Each key read is compared; the value of an equal one is kept.",
-        "project": "A projection turns the column into one scalar, the context id.",
-    }
+    stages = {**Labelled.stages, **STAGES["Extraction"]}
 
     separation: float | None = option(
         None,
