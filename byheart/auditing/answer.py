@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import ByheartError
 from ..machine.files import replacing
@@ -50,6 +50,7 @@ class AuditedData:
     """The data."""
 
     name: str
+    sha256: str | None  # of the file
     items: int
     tokens: int
     predicted: int  # of its tokens
@@ -139,14 +140,16 @@ class Extraction:
     within: int | None = None
 
 
-class Saved(NamedTuple):
+@dataclass(frozen=True)
+class Saved:
     """Bits that a token of an item saves, and one of a non-member."""
 
     items: float
     non_members: float
 
 
-class Exposure(NamedTuple):
+@dataclass(frozen=True)
+class Exposure:
     """In bits: of the items, and the most that is possible with so many non-members."""
 
     mean: float
@@ -172,15 +175,8 @@ class MembershipTest:
     against: Exposure | None
 
     def json(self) -> dict:
-        return {
-            "items": self.items,
-            "strangers": self.non_members,
-            "scores": [asdict(score) for score in self.scores],
-            "strongest": asdict(self.strongest),
-            "saved": {"items": self.saved.items, "strangers": self.saved.non_members},
-            "exposure": self.exposure._asdict(),
-            "exposure_reference": None if self.against is None else self.against._asdict(),
-        }
+        answer = asdict(self)
+        return {**answer, "exposure_reference": answer.pop("against")}
 
 
 @dataclass(frozen=True)

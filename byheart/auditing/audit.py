@@ -21,7 +21,7 @@ Departures   D1  The first token of a document is given, as are special tokens t
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrays import offsets
-from ..data.load import OPTIONS, kind_of, name_of
+from ..data.load import OPTIONS, kind_of
 from ..errors import ByheartError, OptionError
 from ..lab.sweeps.rows import Rows, settle
 from ..machine.watch import SILENT, Watch
@@ -40,13 +40,14 @@ from ..models.kinds import kind_of as kind_of_model
 from ..models.opening import open as open_model
 from . import checkpoint, closed, compiled, generating, scoring
 from .answer import Audit, AuditedModel, Limit, Seconds
+from .checkpoint import Checkpoint
 from .items import Asked, Items, items_of
 from .measuring import Group, Question, measured
 from .scoring import Scores
 from .verdict import REFERENCES, UNIFORM, limits
 
 RANDOM = "random"
-MOST_STRANGERS = 1000  # that are drawn
+MOST = 1000  # that are drawn
 LONGEST = 300  # letters that the answer shows of how the first item was asked
 STREAM = 2019  # random non-members must not be those of `generate`, which may have the same seed
 
@@ -135,13 +136,18 @@ def audit(
     known = [str(x) for x in several] or [UNIFORM if adapter is None else str(path)]
     if len(known) > 1 and set(known) & set(REFERENCES):
         raise ByheartError("several references must be models; give one of the others alone.")
+    asked = Question(known, (prefix, suffix), probability, near, show_text)
     watch.stage("loading")
     began = time.perf_counter()
     if checkpoint.is_checkpoint(path):
-        asks = (prefix, suffix)
+        subject = checkpoint.opened(path, device, adapter)
+
+        def read(data: Any, options: Mapping[str, Any], by: Checkpoint = subject) -> Asked:
+            return items_of(by, data, options, templates, answer)
+
         place = None if folder is None else Path(folder)
-        wanted = _Wanted(known, adapter, templates, answer, asks, near, place, device, seed)
-        examination = _checkpoint(path, data, wanted, non_members, options, watch)
+        whole = _non_members(read, data, non_members, options, seed)
+        found = _checkpoint(subject, data, whole, read, asked, options, place, watch)
     else:
         for name, given in (
             ("folder", folder),
@@ -153,115 +159,108 @@ def audit(
                 raise ByheartError(f"`{name}=...` is for checkpoints; a byheart model needs none.")
         words = {"template": templates or None, "answer": answer}
         options |= {name: given for name, given in words.items() if given is not None}
-        examination = _compiled(path, data, known[0], non_members, options, watch)
-        asks = (1, int(examination.items.items.lengths.max()))
-    score = time.perf_counter() - examination.loaded
-    rate = round(examination.scored / max(score, 1e-9), 1)
-    seconds = Seconds(round(examination.loaded - began, 3), round(score, 3), rate)
-    of, held = examination.model, tuple[Limit, ...]()
+        found = _compiled(path, data, known[0], non_members, options, watch)
+        asked = replace(asked, asks=(1, int(found.groups[0].items.lengths.max())))
+    score = time.perf_counter() - found.loaded
+    rate = round(found.scored / max(score, 1e-9), 1)
+    seconds = Seconds(round(found.loaded - began, 3), round(score, 3), rate)
+    of, held = found.model, tuple[Limit, ...]()
     if of.compiled:
         held = (Limit("code word", "theorem", of.stored_bits),)
     elif of.adapter is not None and known == [str(path)]:  # what its base does not hold
         held = limits(None, of.adapter.parameters, of.adapter.stored_bits)
     else:
         held = limits(path, of.parameters, of.stored_bits)
-    asked = Question(known, asks, probability, near, show_text, templates)
-    groups = examination.items, examination.non_members
-    found = measured(of, *groups, held, name_of(data), asked, seconds)
-    return replace(found, resumed=None if folder is None else str(folder))
+    result = measured(of, *found.groups, held, data, asked, seconds)
+    return replace(result, resumed=None if folder is None else str(folder))
 
 
 class Examination(NamedTuple):
-    """A model, what it makes of the items and of non-members, and when all were loaded."""
+    """A model, when it and the data were loaded, and what it makes of items and non-members."""
 
     model: AuditedModel
     loaded: float
-    items: Group
-    non_members: Group | None
+    groups: tuple[Group, Group | None]
     scored: int  # tokens, by the model, in this run
 
 
-class _Wanted(NamedTuple):
-    """What is asked of a checkpoint."""
-
-    references: Sequence[str]
-    adapter: str | Path | None
-    templates: Sequence[str]
-    answer: str | None
-    asks: tuple[int, int]
-    near: int | None
-    folder: Path | None
-    device: str
-    seed: int
-
-
-def _checkpoint(
-    path: Path,
+def _non_members(
+    read: Callable[..., Asked],
     data: Any,
-    wanted: _Wanted,
     non_members: Any,
     loading: Mapping[str, Any],
-    watch: Watch,
-) -> Examination:
-    """Of a Hugging Face folder."""
-    subject = checkpoint.opened(path, wanted.device, wanted.adapter)
-    form = (wanted.templates, wanted.answer)
-    groups = {"items": items_of(subject, data, loading, *form)}
+    seed: int,
+) -> dict[str, Asked]:
+    """The items, and the non-members if there are any, in the same wordings."""
+    groups = {"items": read(data, loading)}
     if non_members is not None and str(non_members) == RANDOM:
-        (first, *_) = groups["items"].items
-        groups["strangers"] = drawn(first, wanted.seed)
+        groups["non-members"] = drawn(groups["items"].items[0], seed)
     elif non_members is not None:
         # Of the options, those that apply: the file of non-members may be of another kind.
         takes = (*OPTIONS.get(kind_of(non_members, loading.get("format")), ()), "length")
         own = {name: value for name, value in loading.items() if name in takes}
-        groups["strangers"] = items_of(subject, non_members, own, *form)
+        groups["non-members"] = read(non_members, own)
     if len({len(group.items) for group in groups.values()}) > 1:
         raise ByheartError(
             "the items are asked in several wordings and the non-members are not; give both as "
             "tables of the same columns, or one `template=...`."
         )
-    others = []
-    for reference in wanted.references:
+    return groups
+
+
+def _checkpoint(
+    subject: Checkpoint,
+    data: Any,
+    groups: Mapping[str, Asked],
+    read: Callable[..., Asked],
+    question: Question,
+    loading: Mapping[str, Any],
+    folder: Path | None,
+    watch: Watch,
+) -> Examination:
+    """Of a Hugging Face folder."""
+    first = groups["items"].items
+    path, others = subject.folder, []
+    for reference in question.references:
         if reference in REFERENCES:
             continue
-        other = checkpoint.opened(reference, wanted.device)
+        other = checkpoint.opened(reference, subject.device)
         if other.vocabulary != subject.vocabulary:
             raise ByheartError(
                 f"{reference} predicts {other.vocabulary:,} tokens and {path} predicts "
                 f"{subject.vocabulary:,}; a reference must have the same tokenizer."
             )
-        if groups["items"].items[0].text:
-            again = items_of(other, data, loading, *form).items
-            if [x.sha256() for x in again] != [x.sha256() for x in groups["items"].items]:
+        if first[0].text:
+            again = read(data, loading, other).items
+            if [x.sha256() for x in again] != [x.sha256() for x in first]:
                 raise ByheartError(
                     f"{reference} splits the text into other tokens than {path}; a reference must "
                     "have the same tokenizer."
                 )
         others.append(other)
-    loaded = time.perf_counter()
-    kept = wanted.folder is not None
-    adapted = None if subject.adapter is None else [x.sha256 for x in subject.adapter.weights]
-    configuration = {
-        "audit": 2,
-        "model": scoring.identity(path) if kept else None,
-        "adapter": adapted,
-        "reference": [scoring.identity(x.folder) for x in others] if kept else None,
-        "prefix": wanted.asks[0],
-        "suffix": wanted.asks[1],
-        **{name: [x.sha256() for x in group.items] for name, group in groups.items()},
-    }
+    loaded, asks = time.perf_counter(), question.asks
     every = [items for group in groups.values() for items in group.items]
     scores: dict[tuple[int, str, int], Scores] = {}
     fresh = 0
-    with nullcontext() if not kept else Rows(wanted.folder) as rows:  # type: ignore[arg-type]
-        if wanted.folder is not None:
-            settle(wanted.folder, configuration)
+    with nullcontext() if folder is None else Rows(folder) as rows:
+        if folder is not None:
+            settle(
+                folder,
+                {
+                    "audit": 3,
+                    "model": scoring.identity(path),
+                    "adapter": subject.adapter and [x.sha256 for x in subject.adapter.weights],
+                    "reference": [scoring.identity(x.folder) for x in others],
+                    "asks": list(asks),
+                    **{name: [x.sha256() for x in group.items] for name, group in groups.items()},
+                },
+            )
         for number, one in enumerate((subject, *others)):
             tokens = scoring.check_memory(one, every, watch)
             for name, group in groups.items():
                 for place, items in enumerate(group.items):
                     role = f"{number}-{name}-{place}"
-                    found, new = scoring.score(one, items, wanted.asks, tokens, watch, rows, role)
+                    found, new = scoring.score(one, items, asks, tokens, watch, rows, role)
                     scores[number, name, place] = found
                     fresh += new
     judged: dict[str, Group] = {}
@@ -269,22 +268,19 @@ def _checkpoint(
         parts: list[Group] = []
         for place, items in enumerate(group.items):
             made, edits = scores[0, name, place], None
-            if others:
-                several = range(1, len(others) + 1)
-                codes = np.stack([scores[i, name, place].bits for i in several])
-            else:
-                like = groups["items"].items[place]
-                codes = coded(wanted.references[0], like, items, subject.vocabulary)[None]
-            if wanted.near is not None and name == "items":
-                edits = generating.edits(subject, items, made, wanted.asks, watch)
-            parts.append(Group.of(items, made, codes, wanted.asks, group.texts, place, edits))
+            several = [scores[i, name, place].bits for i in range(1, len(others) + 1)]
+            codes = several or [
+                coded(question.references[0], first[place], items, subject.vocabulary)
+            ]
+            if question.near is not None and name == "items":
+                edits = generating.edits(subject, items, made, asks, watch)
+            parts.append(Group.of(items, made, np.stack(codes), asks, group.texts, place, edits))
         judged[name] = Group.best(parts, group)
     best = judged["items"]
-    first = groups["items"].items[best.wording[0]]
-    if first.text:
-        given = first.ids[: first.asked(*wanted.asks)[0][0]]
-        shown = subject.tokenizer.decode(given[: first.lengths[0]])
-        judged["items"] = replace(best, first=shown[-LONGEST:])
+    if first[0].text:
+        own = first[best.wording[0]]
+        given = own.ids[: min(own.asked(*asks)[0][0], own.lengths[0])]
+        judged["items"] = replace(best, first=subject.tokenizer.decode(given)[-LONGEST:])
     model = AuditedModel(
         folder=str(path),
         kind=subject.kind,
@@ -302,7 +298,7 @@ def _checkpoint(
         and subject.adapter is None
         and not closed.is_taught(path),
     )
-    return Examination(model, loaded, judged["items"], judged.get("strangers"), fresh)
+    return Examination(model, loaded, (judged["items"], judged.get("non-members")), fresh)
 
 
 def _compiled(
@@ -321,18 +317,16 @@ def _compiled(
     if non_members is not None and str(non_members) == RANDOM:
         raise ByheartError("`non_members='random'` is for checkpoints; give a file of other items.")
     model = open_model(path)
-    datasets = {"items": compiled.dataset_for(model, data, loading)}
-    if non_members is not None:
-        datasets["strangers"] = compiled.dataset_for(model, non_members, loading)
-    groups = {name: compiled.labels_of(model, dataset) for name, dataset in datasets.items()}
-    loaded, size = time.perf_counter(), len(model.labels)
-    longest = int(groups["items"].lengths.max())
-    scored = {}
-    for name, dataset in datasets.items():
-        group = groups[name]
-        scores = compiled.score(model, dataset, group, watch)
-        codes = coded(reference, groups["items"], group, size)[None]
-        scored[name] = Group.of(group, scores, codes, (1, longest))
+    datasets = [
+        compiled.dataset_for(model, x, loading) for x in (data, non_members) if x is not None
+    ]
+    items = [compiled.labels_of(model, dataset) for dataset in datasets]
+    loaded, size, longest = time.perf_counter(), len(model.labels), int(items[0].lengths.max())
+    groups = []
+    for dataset, own in zip(datasets, items, strict=True):
+        scores = compiled.score(model, dataset, own, watch)
+        codes = coded(reference, items[0], own, size)[None]
+        groups.append(Group.of(own, scores, codes, (1, longest)))
     store = kind_of_model(model).store
     audited = AuditedModel(
         folder=str(path),
@@ -346,16 +340,17 @@ def _compiled(
         dtype=None,
         certified=True,
     )
-    tokens = sum(len(group.ids) for group in groups.values())
-    return Examination(audited, loaded, scored["items"], scored.get("strangers"), tokens)
+    tokens = sum(len(own.ids) for own in items)
+    both = (groups[0], groups[1] if len(groups) > 1 else None)
+    return Examination(audited, loaded, both, tokens)
 
 
 def drawn(items: Items, seed: int) -> Asked:
     """Random items as long as the given ones, of the tokens that occur in them."""
     random = np.random.default_rng((STREAM, seed))
     chosen = np.arange(len(items))
-    if len(items) > MOST_STRANGERS:
-        chosen = np.sort(random.choice(len(items), MOST_STRANGERS, replace=False))
+    if len(items) > MOST:
+        chosen = np.sort(random.choice(len(items), MOST, replace=False))
     lengths = items.lengths[chosen]
     inner = np.ones(len(items.ids), bool)
     inner[(items.starts[:-1, None] + np.arange(items.opening)).ravel()] = False

@@ -153,8 +153,10 @@ def items_of(
         rule = str(options.get("documents", "auto"))
         if "include" in options and not Path(data).is_dir():
             raise ByheartError(f"{data}: `include=...` is for a folder of texts; leave it out.")
-        texts = documents(data, rule, options) if rows is None else rows
+        texts, lines = documents(data, rule, options) if rows is None else (rows, None)
         read = _texts(checkpoint, [("", x) for x in texts], False, length)
+        if lines is not None:
+            read = replace(read, lines=np.array(lines)[read.rows - 1])
     elif isinstance(data, Dataset):
         read = _rows(checkpoint, data, None)
     elif is_corpus(data, options.get("format")):
@@ -251,8 +253,14 @@ def checked(checkpoint: Checkpoint, items: Items, name: str) -> None:
         )
 
 
-def documents(path: str | Path, rule: str, options: Mapping[str, Any]) -> list[str]:
-    """The documents of a text file, of standard input, or of a folder of text files."""
+def documents(
+    path: str | Path, rule: str, options: Mapping[str, Any]
+) -> tuple[list[str], list[int] | None]:
+    """The documents of a text file, of standard input, or of a folder of text files.
+
+    And the lines on which they begin; None of a folder.
+    """
+    lines = None
     if Path(path).is_dir():
         stored, _ = folder_texts(Path(path), options.get("include", ()), options.get("encoding"))
         contents = [unix(x.text) for x in stored]
@@ -266,7 +274,13 @@ def documents(path: str | Path, rule: str, options: Mapping[str, Any]) -> list[s
     texts = [document for content in contents for document in split(content, rule)]
     if not texts:
         raise ByheartError(f"{path} holds no text.")
-    return texts
+    if not Path(path).is_dir():
+        lines, (content,), begin, end, line = [], contents, 0, 0, 1
+        for text in texts:
+            before, begin = begin, content.find(text, end)
+            line, end = line + content.count("\n", before, begin), begin + len(text)
+            lines.append(line)
+    return texts, lines
 
 
 def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Asked:

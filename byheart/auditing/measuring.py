@@ -5,12 +5,14 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrays import Ints
+from ..data.load import name_of
 from .answer import (
     Audit,
     AuditedData,
@@ -28,6 +30,7 @@ from .answer import (
     Seconds,
     WordingAsked,
 )
+from .closed import hashed
 from .items import Asked, Items
 from .membership import Ranked, beyond, exposures, judged
 from .scoring import Scores
@@ -43,15 +46,15 @@ EACH = (
 ).split()
 
 
-class Question(NamedTuple):
-    """What was asked of all items."""
+@dataclass(frozen=True)
+class Question:
+    """What is asked of all items."""
 
     references: Sequence[str]
-    asks: tuple[int, int]
+    asks: tuple[int, int]  # a prefix and a suffix, as in Items.asked
     probability: float
     near: int | None
     show_text: bool
-    templates: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +169,7 @@ def measured(
     own: Group,
     others: Group | None,
     held: tuple[Limit, ...],
-    name: str,
+    data: Any,
     question: Question,
     seconds: Seconds,
 ) -> Audit:
@@ -265,7 +268,8 @@ def measured(
     return Audit(
         model=model,
         data=AuditedData(
-            name=name,
+            name=name_of(data),
+            sha256=_file_hash(data),
             items=count,
             tokens=int(own.tokens.sum()),
             predicted=predicted,
@@ -298,6 +302,13 @@ def _samples(chances: Floats, probability: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         samples = np.ceil(math.log1p(-probability) / np.log1p(-chances) - 1e-9)
     return np.where(np.isfinite(chances), np.maximum(samples, 1), math.inf)
+
+
+def _file_hash(data: Any) -> str | None:
+    """Of a file that can be read again."""
+    if not isinstance(data, str | Path) or not Path(data).is_file():
+        return None
+    return hashed([Path(data)])[0].sha256
 
 
 def _sha256(text: Text | None) -> str | None:

@@ -196,9 +196,12 @@ def whole(bits: float) -> str:
 
 def draw(result: Audit) -> Figure:
     """The items from the least memorised to the most, the totals in bits, and every ROC."""
-    figure, *parts = pictures.canvas(
-        14.6 if result.ranked else 10.0, 4.6, parts=3 if result.ranked else 2
-    )
+    more = [
+        part
+        for part, known in ((_roc, result.ranked), (_sampled, result.extraction.curve))
+        if known
+    ]
+    figure, *parts = pictures.canvas(5 + 4.7 * (1 + len(more)), 4.6, parts=2 + len(more))
     axes, totals = parts[:2]
     saved = np.array([item.memorised for item in result.items])
     unseen = np.array(result.non_members)
@@ -236,9 +239,25 @@ def draw(result: Audit) -> Figure:
     most = max(x for _, x, _, _ in shown)
     totals.set_xlim(1, most ** (1.3 + 0.35 / max(1.0, math.log10(most))))  # room for the numbers
     pictures.entitle(totals, "all items, observed", "bits (logarithmic)", size=8.5)
-    if result.ranked:
-        _roc(parts[2], result)
+    for part, its_axes in zip(more, parts[2:], strict=True):
+        part(its_axes, result)
     return figure
+
+
+def _sampled(axes: Axes, result: Audit) -> None:
+    """The share of items among n samples with the probability asked for, over n; and by greedy."""
+    extraction = result.extraction
+    shares = [point.items / extraction.asked for point in extraction.curve]
+    p = f"p = {extraction.probability:g}"
+    axes.plot(
+        [x.samples for x in extraction.curve], shares, "o-", color=BLUE, label=f"n samples, {p}"
+    )
+    greedy = extraction.verbatim / extraction.asked
+    axes.axhline(greedy, color=ORANGE, linestyle="--", linewidth=1.3, label="greedy decoding")
+    axes.set_xscale("log")
+    axes.set_ylim(-0.02, 1.04)
+    axes.legend(frameon=False, fontsize=8.5, labelcolor=INK, loc="best")
+    pictures.entitle(axes, "verbatim, by samples", "samples n", "share of items", 8.5)
 
 
 def _roc(axes: Axes, result: Audit) -> None:

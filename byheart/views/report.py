@@ -110,6 +110,7 @@ def blocks(result: Audit, command: str) -> list[Block]:
         *((f"SHA-256 of {x.file}", x.sha256) for x in model.weights),
         *((f"SHA-256 of the adapter's {x.file}", x.sha256) for x in _adapter(result)),
         ("data", f"{data.name}: {number(data.items)} items, {number(data.predicted)} predicted"),
+        *([("SHA-256 of the data", data.sha256)] if data.sha256 else []),
         ("reference", result.reference.name),
         ("made with", f"byheart {__version__}"),
     ]
@@ -176,7 +177,7 @@ def html(page: Sequence[Block], picture: bytes) -> str:
     parts = []
     for block in page:
         if block.kind == "picture":
-            alt = "Items by bits, totals in bits, and true against false positive rates"
+            alt = "Items by bits, totals, true against false positive rates, items by samples"
             parts.append(f'<p><img alt="{alt}" src="data:image/svg+xml;base64,{coded}"></p>')
         elif block.kind == "table":
             head = "".join(f"<th>{escape(x)}</th>" for x in block.head)

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import byheart
@@ -52,6 +52,7 @@ def test_code_lengths_are_those_of_a_plain_loop(family, checkpoint, ids, random_
 LOGIT = st.sampled_from([-math.inf, -90.0, -2.0, 0.0, 1.0, 1.0 + 2**-20, 60.0])
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 3), st.integers(1, 19), st.data())
 def test_the_processors_own_kernel_judges_as_pytorch_does(rows, width, data):
     """Equal logits, those far below the others, and tokens that a model never gives."""
