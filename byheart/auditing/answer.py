@@ -50,7 +50,6 @@ class AuditedData:
     """The data."""
 
     name: str
-    sha256: str | None  # of the file
     items: int
     tokens: int
     predicted: int  # of its tokens
@@ -59,6 +58,7 @@ class AuditedData:
     cut: int  # tokens that were cut off
     text: bool
     labelled: bool
+    sha256: str | None = None  # of the file
 
 
 @dataclass(frozen=True)

@@ -226,7 +226,7 @@ def measured(
         near=question.near,
         within=None if question.near is None else int((tried & (own.edits <= question.near)).sum()),
     )
-    used = above.bits if above is not None else total
+    used = total if above is None else min(above.bits, total) if total > 0 else above.bits
     share = above is not None or knows
     reference = Reference(", ".join(question.references), code, knows)
     best = np.bincount(own.wording, minlength=len(own.wordings)).tolist()

@@ -117,6 +117,11 @@ def _held(reference: Reference, memorised: Memorised, items: Items) -> tuple[str
                 f"No memorisation beyond non-members is measured: {beyond.bits:,.0f} bits, {ends} "
                 f"(the model spends {before} on the {what})"
             ), False
+        if 0 < bits < beyond.bits:  # they cost more than under the reference: no more is memory
+            return (
+                f"The model spends {bits:,.0f} bits less on the {what} than {against}, and more on "
+                f"non-members; beyond these it saves {beyond.bits:,.0f} ({ends})"
+            ), True
         return (
             f"The model holds {beyond.bits:,.0f} bits of the {what} beyond what non-members save "
             f"({ends}); it spends {before}"
