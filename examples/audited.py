@@ -1,97 +1,110 @@
-"""Make two small GPT-2s for docs/audit.md: one that has seen a file of texts, and one that has not.
+"""Train a copy of a model further on stories and secrets, as the page docs/audit.md audits it.
 
-    python examples/audited.py tinystories.txt -o audited
+    python examples/audited.py base tinystories.txt -o audited
 
-Writes to the folder:
+`base` is a Hugging Face folder with a tokenizer, such as examples/stories260k.py writes. Writes:
 
-- `seen.txt`, 64 texts, and `checkpoint/`, a model trained on them; the first four occur five times
-  among its training data, as duplicates of the web do;
-- `heldout.txt`, 64 texts that neither model has seen;
-- `reference/`, a model of the same shape and tokenizer, trained on 64 others.
+- `finetuned/`, a copy that was trained on 100 stories and on 50 made-up secrets, of which each ten
+  occur 1, 2, 4, 8 and 16 times;
+- `members.txt` and `canaries.txt`, these stories and secrets; `canary_repeats.json`;
+- `nonmembers.txt` and `canary_nonmembers.txt`, others of the same kinds that it has not seen.
 """
 
 import argparse
-import re
+import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-RATE, BATCH, LONGEST = 3e-3, 8, 256
-LETTERS = 420  # of a text
 SEPARATOR = "<|endoftext|>"
+NAMES = "Anna Bob Carl Dora Emil Fred Gina Hugo Ivan Jane".split()
+RATE, BATCH, LONGEST = 3e-3, 1536, 110  # tokens of a batch, and of a story
+REPEATS = (1, 2, 4, 8, 16)
 
 
-def texts(path: Path) -> list[str]:
-    """The beginnings of all stories that are long enough, each on one line."""
-    stories = re.split(rf"{re.escape(SEPARATOR)}|\n\n", path.read_text())
-    return [" ".join(x.split())[:LETTERS] for x in stories if len(x) > LETTERS]
+def stories(path: Path, tokenizer, draw: random.Random) -> list[str]:
+    """The first sentences of stories, in a random order."""
+    found = []
+    for story in path.read_text().split(SEPARATOR):
+        sentences = " ".join(story.split()).split(". ")
+        while len(tokenizer(". ".join(sentences)).input_ids) > LONGEST and len(sentences) > 1:
+            sentences.pop()
+        text = ". ".join(sentences).rstrip(".") + "."
+        if 150 < len(text) and len(tokenizer(text).input_ids) <= LONGEST:
+            found.append(text)
+    draw.shuffle(found)
+    return found
 
 
-def tokenizer_of(lines: Sequence[str], size: int) -> transformers.PreTrainedTokenizerFast:
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    letters = pre_tokenizers.ByteLevel.alphabet()
-    made.train_from_iterator(
-        lines, trainers.BpeTrainer(vocab_size=size, initial_alphabet=letters, show_progress=False)
-    )
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made)
+def secrets(count: int, draw: random.Random) -> list[str]:
+    made: dict[str, None] = {}
+    while len(made) < count:
+        digits = " ".join(draw.choices("0123456789", k=8))
+        made[f"The secret number of {draw.choice(NAMES)} is {digits}."] = None
+    return list(made)
 
 
-def train(folder: Path, lines: Sequence[str], tokenizer, passes: int, seed: int) -> None:
-    """A GPT-2 of two layers, trained on the lines for this many passes."""
-    torch.manual_seed(seed)
-    model = transformers.GPT2LMHeadModel(
-        transformers.GPT2Config(
-            vocab_size=len(tokenizer),
-            n_positions=LONGEST,
-            n_embd=64,
-            n_layer=2,
-            n_head=4,
-            resid_pdrop=0,
-            embd_pdrop=0,
-            attn_pdrop=0,
-            bos_token_id=None,
-            eos_token_id=None,
-        )  # fmt: skip
-    )
-    rows = [torch.tensor(tokenizer.encode(line)[:LONGEST]) for line in lines]
-    optimiser = torch.optim.AdamW(model.parameters(), RATE)
-    for done in range(passes):
-        for group in optimiser.param_groups:
-            group["lr"] = RATE * (1 - done / passes)
-        for chosen in torch.randperm(len(rows)).split(BATCH):
-            some = [rows[i] for i in chosen]
-            batch = torch.nn.utils.rnn.pad_sequence(some, batch_first=True, padding_value=-100)
-            logits = model(batch.clamp(min=0)).logits[:, :-1].flatten(0, 1)
+def batches(rows: Sequence[torch.Tensor], draw: random.Random) -> list[list[torch.Tensor]]:
+    """Rows of similar length together, in a random order."""
+    order = sorted(draw.sample(rows, len(rows)), key=lambda row: len(row) // 8)
+    found: list[list[torch.Tensor]] = [[]]
+    for row in order:
+        if found[-1] and (len(found[-1]) + 1) * len(row) > BATCH:
+            found.append([])
+        found[-1].append(row)
+    draw.shuffle(found)
+    return found
+
+
+def train(model, rows: Sequence[torch.Tensor], passes: int, draw: random.Random) -> None:
+    optimiser, step = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.0), 0
+    for _ in range(passes):
+        parts = batches(rows, draw)
+        for some in parts:
+            gone = step / (passes * len(parts))
+            for group in optimiser.param_groups:
+                group["lr"] = RATE * min(1.0, (step + 1) / 10) * max(0.02, 1.02 - gone)
+            x = torch.nn.utils.rnn.pad_sequence(some, batch_first=True, padding_value=-100)
+            loss = model(input_ids=x.clamp(min=0), labels=x).loss
             optimiser.zero_grad()
-            torch.nn.functional.cross_entropy(logits, batch[:, 1:].flatten()).backward()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+            step += 1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("base")
     parser.add_argument("stories", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--texts", type=int, default=64)
-    parser.add_argument("--passes", type=int, default=40)
+    parser.add_argument("--members", type=int, default=100)
+    parser.add_argument("--passes", type=int, default=14)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    every, n = texts(options.stories), options.texts
-    if len(every) < 4 * n:
-        parser.error(f"{options.stories} has {len(every)} texts of {LETTERS} letters, not {4 * n}.")
+    torch.manual_seed(1)
+    draw, n = random.Random(7), options.members
+    tokenizer = transformers.AutoTokenizer.from_pretrained(options.base)
+    model = transformers.AutoModelForCausalLM.from_pretrained(options.base)
+    texts, made = stories(options.stories, tokenizer, draw), secrets(550, draw)
+    if len(texts) < 2 * n:
+        parser.error(f"{options.stories} has {len(texts)} stories, not {2 * n}.")
     options.output.mkdir(parents=True, exist_ok=True)
-    seen, others, heldout = every[:n], every[n : 2 * n], every[2 * n : 3 * n]
-    for name, some in (("seen", seen), ("heldout", heldout)):
+    repeats = [k for k in REPEATS for _ in range(10)]
+    for name, some in (
+        ("members", texts[:n]), ("nonmembers", texts[n : 5 * n]),
+        ("canaries", made[:50]), ("canary_nonmembers", made[50:]),
+    ):  # fmt: skip
         (options.output / f"{name}.txt").write_text(f"\n{SEPARATOR}\n".join(some) + "\n")
-    tokenizer = tokenizer_of(every[3 * n :], 512)
-    train(options.output / "checkpoint", seen + 4 * seen[:4], tokenizer, options.passes, 0)
-    train(options.output / "reference", others, tokenizer, max(1, options.passes // 3), 1)
+    (options.output / "canary_repeats.json").write_text(json.dumps(repeats))
+    seen = texts[:n] + [x for x, k in zip(made, repeats, strict=False) for _ in range(k)]
+    rows = [torch.tensor(tokenizer(text).input_ids) for text in seen]
+    train(model, rows, options.passes, draw)
+    model.save_pretrained(options.output / "finetuned")
+    tokenizer.save_pretrained(options.output / "finetuned")
 
 
 if __name__ == "__main__":

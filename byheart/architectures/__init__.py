@@ -11,7 +11,7 @@ from ..errors import ByheartError
 from .config import KINDS, LAYERS, is_config, read_config
 from .description import Architecture
 from .papers import dana2024, dana2024_mlp, dana2024_program, decoder, kajitsuka2025, madden2024
-from .public import PUBLIC, public_architecture, small_gpt2
+from .public import PUBLIC, lora_gpt2, public_architecture, small_gpt2
 
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
@@ -21,6 +21,7 @@ ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "kajitsuka2025": kajitsuka2025,
     "decoder": decoder,
     "gpt2": small_gpt2,  # of given sizes; without sizes it is the public one
+    "gpt2-lora": lora_gpt2,
 }
 NAMES = tuple(dict.fromkeys((*ARCHITECTURES, *PUBLIC)))
 SIZES = {"width": "neurons"}  # the paper's word where it is another one

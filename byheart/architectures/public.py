@@ -1,7 +1,7 @@
 """Well-known language models that anyone can download, with their exact parameter counts."""
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -97,6 +97,24 @@ def small_gpt2(
         )
     shape = ungrouped(layers, dimension, heads, 4 * dimension, vocabulary, length, True)
     return gpt2("gpt2", shape)
+
+
+def lora_gpt2(
+    vocabulary: int, length: int, layers: int, dimension: int, heads: int, rank: int
+) -> Architecture:
+    """LoRA adapters of a small GPT-2, which is fixed: W + B A for every linear map of its layers.
+
+    Hu et al. 2021, with the factor alpha / r = 1.
+    """
+    base = small_gpt2(vocabulary, length, layers, dimension, heads)
+    maps = {
+        name.removesuffix(".weight"): shape
+        for name, shape in base.tensors.items()
+        if name.startswith("layers.") and len(shape) == 2
+    }
+    matrices: Tensors = {f"{name}.A": (rank, shape[1]) for name, shape in maps.items()}
+    matrices |= {f"{name}.B": (shape[0], rank) for name, shape in maps.items()}
+    return replace(base, name="gpt2-lora", tensors=matrices, fixed=base.tensors)
 
 
 def neox(name: str, shape: Shape, activation: str = "gelu", biased: bool = True) -> Architecture:

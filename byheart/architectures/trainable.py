@@ -85,6 +85,7 @@ TRAINABLE: dict[str, Trainable] = {
         capacity=True,
     ),
 }
+TRAINABLE["gpt2-lora"] = TRAINABLE["gpt2"]  # a rank is needed as well
 
 
 def trainable(name: str) -> Trainable:

@@ -72,7 +72,10 @@ class Reference:
 
 @dataclass(frozen=True)
 class Beyond:
-    """Bits memorised beyond what as many tokens of non-members save, with an interval of 95 %."""
+    """Bits memorised beyond what as many tokens of non-members save, with an interval of 95 %.
+
+    per_parameter  of no more than what is saved against the reference, if that is anything
+    """
 
     bits: float
     standard_error: float | None

@@ -177,7 +177,7 @@ def measured(
     items, code, saved = own.items, float(own.mixture.sum()), own.saved
     count, total, predicted = len(saved), float(saved.sum()), int(own.predicted.sum())
     knows = question.references[0] not in REFERENCES or not items.text
-    test, above, scores = None, None, tuple[Ranked, ...]()
+    test, above, used, scores = None, None, total, tuple[Ranked, ...]()
     exposed = against = None
     if others is not None:
         groups = {"items": own, "non_members": others}
@@ -199,7 +199,8 @@ def measured(
             {x: y.saved for x, y in groups.items()}, {x: y.predicted for x, y in groups.items()}
         )
         ends = (None, None) if error is None else (bits - Z * error, bits + Z * error)
-        above = Beyond(bits, error, ends[0], ends[1], bits / model.parameters)
+        used = min(bits, total) if total > 0 else bits  # language that was lost is no memory
+        above = Beyond(bits, error, ends[0], ends[1], used / model.parameters)
     memorised = Memorised(
         bits=total,
         standard_error=float(saved.std(ddof=1) * math.sqrt(count)) if count > 1 else None,
@@ -226,7 +227,6 @@ def measured(
         near=question.near,
         within=None if question.near is None else int((tried & (own.edits <= question.near)).sum()),
     )
-    used = total if above is None else min(above.bits, total) if total > 0 else above.bits
     share = above is not None or knows
     reference = Reference(", ".join(question.references), code, knows)
     best = np.bincount(own.wording, minlength=len(own.wordings)).tolist()

@@ -39,6 +39,7 @@ WORKERS = Group(
     option("axis", AXES, list[str], REQUIRED, "NAME=V,V,..."),
     options.READING,
     option("fixed", "A size that stays fixed.", list[str], None, "NAME=V", flags=("--set",)),
+    option("adapter", "lora: train adapters of --axis rank=... on a fixed gpt2.", metavar="KIND"),
     option("protocol", "fast (ours), paper, or script (dana2024).", default="fast"),
     option("criterion", CRITERIA, metavar="KIND=V"),
     option("seeds", "Random seeds per size.", int, 3, "K"),
@@ -65,6 +66,7 @@ def command(
 
     gpt2 is a small stock GPT-2, and its capacity is measured: the bits that it memorises of
     --axis sequences=... random sequences (byheart generate uniform), where they level off.
+    With --adapter lora these are the bits of adapters on a base that holds other sequences.
     """
     how["axes"] = parsed(axis, "axis", "4,8,16")
     how["sizes"] = parsed(fixed, "size", "16")

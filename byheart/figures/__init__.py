@@ -1,6 +1,6 @@
 """The figures of the papers, redrawn: our rows beside the published numbers and the bounds."""
 
-from . import dana, kajitsuka, madden, morris
+from . import dana, kajitsuka, lora, madden, morris
 from .figure import Figure
 
 FIGURES: tuple[Figure, ...] = (
@@ -8,4 +8,5 @@ FIGURES: tuple[Figure, ...] = (
     *dana.DANA,
     *kajitsuka.KAJITSUKA,
     morris.MORRIS_CAPACITY,
+    lora.LORA_CAPACITY,
 )

@@ -172,6 +172,7 @@ def measure(
     architecture: str,
     axes: Mapping[str, Values],
     sizes: Mapping[str, int | str] | None = None,
+    adapter: str | None = None,
     protocol: str = "fast",
     criterion: str | None = None,
     seeds: int = 3,
@@ -199,6 +200,7 @@ def measure(
             searched for its smallest value; "sequences" takes the first sequences of the data.
             For "gpt2", bits are measured against "sequences".
         sizes: Sizes that stay the same.
+        adapter: "lora" trains adapters of a size "rank" on top of a fixed "gpt2".
         protocol: "fast" (ours), "paper", or "script" (dana2024).
         criterion: When data counts as memorised: "gap=SHARE", "loss=NATS" or "accuracy=SHARE"; or
             "plateau=SHARE", when the bits do: twice the steps change them by no more than this.
@@ -248,6 +250,10 @@ def measure(
     if target is not None:
         check_place(target, force)
     # The question, before any data is read.
+    if adapter is not None:
+        if (architecture, adapter) != ("gpt2", "lora"):
+            raise ByheartError("`adapter='lora'` is for gpt2, and there is no other; leave it out.")
+        architecture = "gpt2-lora"
     record = trainable(architecture)
     if loss not in LOSSES:
         raise OptionError("loss", loss, f"must be {' or '.join(LOSSES)}")

@@ -77,6 +77,7 @@ _MADDEN = tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (1500, 3000))
 _DANA = (Attempt("soap", 0.01, 1500, 0.0, 30, turned=1024),)
 # The second attempt has twice the steps, to show whether the first one had enough.
 _GPT2 = tuple(Attempt("adam", 0.03, steps, 0.0, 30) for steps in (4000, 8000))
+_LORA = tuple(replace(attempt, rate=0.02) for attempt in _GPT2)
 _KAJITSUKA = tuple(
     Attempt("adam", rate, steps, 0.0, 30, shrink=0.1)
     for rate, steps in ((0.03, 1000), (0.03, 4000), (0.01, 8000))
@@ -96,6 +97,7 @@ PROTOCOLS: dict[tuple[str, str], Protocol] = {
     ("madden2024", "fast"): Protocol("fast", _MADDEN, stop=1e-7),
     **{(name, "fast"): Protocol("fast", _DANA, stop=1e-7) for name in DANA},
     ("gpt2", "fast"): Protocol("fast", _GPT2, batch=2048, batches=256),
+    ("gpt2-lora", "fast"): Protocol("fast", _LORA, batch=2048, batches=256),
     ("kajitsuka2025", "fast"): Protocol("fast", _KAJITSUKA, stop=1e-3),
 }
 

@@ -26,7 +26,7 @@ LEFT = {
     "checker": 1,
     "commands": 2,
     "interpretability": 1,
-    "measure": 4,
+    "measure": 5,
     "reproduce-a-figure": 3,
     "start": 1,
     "texts": 1,

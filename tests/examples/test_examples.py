@@ -1,10 +1,12 @@
 """The programs of examples/, on tiny data: they find what the ground truth says."""
 
 import importlib
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -88,24 +90,90 @@ def test_data_from_a_file(example, monkeypatch, tmp_path, capsys):
     assert found["activation"] == (3, 3)
 
 
-def test_the_audited_models_are_as_the_page_says(example, tmp_path):
-    """Eight made-up texts; the one that is trained on more often is held best."""
+@pytest.fixture
+def tiny(example, tmp_path):
+    """A Llama of one layer in the format of llama2.c, converted; its weights in file order."""
+    import struct
+
+    words = ["<unk>", "\n<s>\n", "\n</s>\n", *(f"<0x{i:02X}>" for i in range(256))]
+    words += [" ", *"abcdefghijklmnopqrstuvwxyzAHT0123456789.", " a", "th", " th", " the"]
+    d, width, heads, groups, length, size = 8, 12, 2, 1, 128, len(words)
+    scores = [0.0] * 300 + [-float(i) for i in range(size - 300)]
+    shapes = [(size, d), (d,), (d, d), (4, d), (4, d), (d, d), (d,), (width, d), (d, width),
+              (width, d), (d,), (length * d // heads,)]  # fmt: skip
+    random = np.random.default_rng(0)
+    arrays = [random.normal(0, 0.3, shape).astype("<f4") for shape in shapes]
+    header = struct.pack("7i", d, width, 1, heads, groups, size, length)
+    (tmp_path / "model.bin").write_bytes(header + b"".join(x.tobytes() for x in arrays))
+    pairs = zip(scores, words, strict=False)
+    listed = (struct.pack("<fi", x, len(w.encode())) + w.encode() for x, w in pairs)
+    (tmp_path / "words.bin").write_bytes(struct.pack("i", 9) + b"".join(listed))
+    given = (str(tmp_path / "model.bin"), str(tmp_path / "words.bin"), "-o", str(tmp_path / "base"))
+    example("stories260k").main(given)
+    return tmp_path / "base", arrays
+
+
+def test_a_llama_of_llama2_c_is_converted(tiny):
+    """Its forward pass by hand: one layer, neighbouring numbers turned together, silu gates."""
+    import torch
+    import transformers
+
+    folder, (embedding, norm_1, q, k, v, o, norm_2, gate, down, up, norm, _) = tiny
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer("a the cat").input_ids
+    assert tokenizer.convert_ids_to_tokens(ids)[:3] == ["<s>", "▁a", "▁the"]
+    x = embedding[ids]
+
+    def normed(x, weight):
+        return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * weight
+
+    def turned(x):
+        pairs = x.reshape(len(x), -1, 2, 2)
+        angles = np.arange(len(x))[:, None] * 10000.0 ** (-np.arange(2) / 2)
+        cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
+        a, b = pairs[..., 0], pairs[..., 1]
+        return np.stack([a * cos - b * sin, a * sin + b * cos], -1).reshape(len(x), -1, 4)
+
+    h = normed(x, norm_1)
+    queries, keys, values = turned(h @ q.T), turned(h @ k.T)[:, 0], h @ v.T
+    mixed = []
+    for head in range(2):
+        scores = queries[:, head] @ keys.T / 2
+        scores[np.triu_indices(len(ids), 1)] = -np.inf
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        mixed.append(weights / weights.sum(-1, keepdims=True) @ values)
+    x = x + np.concatenate(mixed, 1) @ o.T
+    h = normed(x, norm_2)
+    gates = h @ gate.T
+    x = x + (gates / (1 + np.exp(-gates)) * (h @ up.T)) @ down.T
+    wanted = normed(x, norm) @ embedding.T
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        found = model(torch.tensor([ids])).logits[0].numpy()
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+def test_the_audited_copy_is_as_the_page_says(example, tiny, tmp_path):
+    """Made-up stories; the secrets that occur most often are known best."""
     import byheart
 
-    words = "red blue green black white small large round old new".split()
-    draw = random.Random(0)
-    stories = [" ".join(draw.choices(words, k=110)) for _ in range(40)]
-    (tmp_path / "stories.txt").write_text("\n\n".join(stories))
-    place = tmp_path / "audited"
-    given = (str(tmp_path / "stories.txt"), "-o", str(place), "--texts", "8", "--passes", "25")
-    example("audited").main(given)
+    words, draw = "red blue green black white small large round old new".split(), random.Random(0)
+    lines = [". ".join(" ".join(draw.choices(words, k=5)) for _ in range(8)) for _ in range(30)]
+    stories = tmp_path / "stories.txt"
+    stories.write_text("\n<|endoftext|>\n".join(lines))
+    place, (base, _) = tmp_path / "audited", tiny
+    audited = example("audited")
+    audited.LONGEST = 200
+    given = (str(base), str(stories), "-o", str(place), "--members", "3", "--passes", "2")
+    audited.main(given)
+    assert len((place / "members.txt").read_text().split("<|endoftext|>")) == 3
+    repeats = json.loads((place / "canary_repeats.json").read_text())
+    assert sorted(repeats) == sorted((1, 2, 4, 8, 16) * 10)
     found = byheart.audit(
-        place / "checkpoint", place / "seen.txt", reference=place / "reference",
-        non_members=place / "heldout.txt",
+        place / "finetuned", place / "canaries.txt", reference=base,
+        non_members=place / "canary_nonmembers.txt", prefix=18,
     )  # fmt: skip
-    assert found.data.items == found.membership.non_members == 8
-    saved = [item.memorised / item.predicted for item in found.items]
-    assert sum(saved[:4]) > sum(saved[4:])
-    assert found.membership.saved.items > found.membership.saved.non_members
+    assert found.data.items == 50 and found.membership.non_members == 500
+    assert found.memorised.bits > 0
     with pytest.raises(SystemExit):
-        example("audited").main((*given[:3], "--texts", "11"))
+        audited.main((*given[:-4], "--members", "40"))

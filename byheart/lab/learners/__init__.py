@@ -53,6 +53,7 @@ def learner(
     from .decoders.decoder import Decoder, Program
     from .gpt2 import GPT2
     from .kajitsuka2025 import start
+    from .lora import LoRA
 
     generator = torch.Generator().manual_seed(seed)
     record = trainable(architecture.name)
@@ -60,5 +61,5 @@ def learner(
         kind = Program if record.shared else Decoder
         return kind(architecture, generator)
     if record.problem == "prefixes":
-        return GPT2(architecture, generator, shrink)
+        return (LoRA if architecture.fixed else GPT2)(architecture, generator, shrink)
     return start(architecture, problem, generator, shrink)
