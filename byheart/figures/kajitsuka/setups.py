@@ -6,15 +6,12 @@ be those at the first word, or at a special token before it, as BERT has one; eq
 last token.
 """
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-SIZES = tuple(range(600, 1701, 100))
-SEVERAL = (600, 1100, 1700)
-DEPTHS = (1, 2, 3, 4, 6, 8, 10, 15, 20)
-MORE = (1, 2, 3, 4, 6, 8, 12)
 FEW = (1, 2, 4, 8)
-SHORT, LONG = 1000, 4000  # steps of a single attempt; the authors have the shorter one
 SEEDS = 3
 
 
@@ -46,25 +43,11 @@ class Setup:
         return f"{tokens}, {numbers}, read at {place}{steps}{how}"
 
 
-def vectors(coordinates: int, sizes: tuple[int, ...] = SEVERAL[:1], **more: Any) -> Setup:
-    return Setup("trained", sizes, coordinates=coordinates, **{"steps": LONG, **more})
+def _setup(row: dict[str, Any]) -> Setup:
+    return Setup(**{name: tuple(x) if isinstance(x, list) else x for name, x in row.items()})
 
 
-SETUPS = {
-    "trained": Setup("trained", SIZES, DEPTHS, find=True),
-    "paper": Setup("paper", (600, 1700), find=True),
-    "trained-special": Setup("trained", SEVERAL, DEPTHS, find=True, read="special"),
-    "trained-last": Setup("trained", SEVERAL, DEPTHS, find=True, read="last"),
-    "frozen": Setup("frozen", (50, 75, 100, 125, 150, 200), MORE),
-    **{f"vectors-{d}": vectors(d, depths=(1, 8)) for d in (8, 16, 32, 64)},
-    "vectors-64-special": vectors(64, read="special", depths=(1, 8)),
-    "vectors-64-last": vectors(64, read="last", depths=(1, 8)),
-    "vectors-256": vectors(256, SIZES[:5], depths=MORE),
-    "vectors-512": vectors(512, (600, 900, 1100, 1400)),
-    "vectors-768-short": vectors(768, (600, 800, 1000, 1200, 1400, 1700), depths=MORE, steps=SHORT),
-    "pieces-3": Setup("trained", (*SIZES[:6], 1700), MORE, read="special", letters=3, steps=LONG),
-}
-QUICK = {
-    "trained": Setup("trained", (100, 200, 300), (1, 2, 3, 4, 6, 8), find=True, seeds=1),
-    "frozen": Setup("frozen", (25, 50, 100), (1, 2, 4, 8), seeds=1),
-}
+_TABLE = tomllib.loads(Path(__file__).with_name("setups.toml").read_text("ascii"))
+SETUPS, QUICK = (
+    {name: _setup(row) for name, row in _TABLE[kind].items()} for kind in ("setups", "quick")
+)
