@@ -7,6 +7,7 @@ last token.
 """
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,11 @@ class Setup:
         return f"{tokens}, {numbers}, read at {place}{steps}{how}"
 
 
-def _setup(row: dict[str, Any]) -> Setup:
-    return Setup(**{name: tuple(x) if isinstance(x, list) else x for name, x in row.items()})
+def _setup(sizes: list[int], depths: Sequence[int] = FEW, **more: Any) -> Setup:
+    return Setup(sizes=tuple(sizes), depths=tuple(depths), **more)
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("setups.toml").read_text("ascii"))
 SETUPS, QUICK = (
-    {name: _setup(row) for name, row in _TABLE[kind].items()} for kind in ("setups", "quick")
+    {name: _setup(**row) for name, row in _TABLE[kind].items()} for kind in ("setups", "quick")
 )
