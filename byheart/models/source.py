@@ -61,7 +61,11 @@ def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None
     options |= given
     if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
         options.pop("tokenizer" if "unit" in given else "unit")
-    for own, other in ((TEMPLATE, ("input", "label")), (("input",), (*TEMPLATE, "label"))):
+    for own, other in (
+        (TEMPLATE, ("input", "label")),
+        (("input",), (*TEMPLATE, "label")),
+        (("label",), ("answer",)),
+    ):
         if given.keys() & {*own}:
             options = {x: y for x, y in options.items() if x in given or x not in other}
     path = "tokenizer" in options and not is_trained(options["tokenizer"])

@@ -203,11 +203,19 @@ def test_the_split_orientation_of_pandas_is_a_table():
     split = {"columns": ["a", "b"], "index": [0, 1], "data": rows}
     for value in (
         split,
-        {**split, "data": [*rows, ["z", "3"]]},
+        {**split, "data": [*rows, ["z", "3"]], "index": [0, 1, 2]},
         {"columns": ["a", "b"], "data": rows},
     ):
         found = load(value, input="a", label="b")
         assert [(*tokens, label) for tokens, label in found] == list(map(tuple, value["data"]))
+    named = load({**split, "index": ["Ann", "Bob"]}, input="a", label="b")
+    assert (
+        named.unused == ("index",) and named.sha256() == load(split, input="a", label="b").sha256()
+    )
+    assert load({**split, "index": ["Ann", "Bob"]}, input="index", label="b")[1] == (["Bob"], "2")
+    for wrong in ([0], "ab", None):
+        with pytest.raises(ByheartError):
+            load({**split, "index": wrong}, input="a", label="b")
     pandas = pytest.importorskip("pandas")
     text = pandas.DataFrame({"a": ["x", "y"], "b": ["1", "2"]}).to_json(orient="split")
     assert list(load(json.loads(text), input="a", label="b")) == [(["x"], "1"), (["y"], "2")]

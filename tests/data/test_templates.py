@@ -91,6 +91,7 @@ def test_verify_asks_the_user_to_repeat_the_words(table):
     assert "template" in "".join(map(str, byheart.verify(model, table).failures))
     assert not byheart.verify(model, table, template=ASKED["template"]).holds
     assert byheart.verify(model, table, **ASKED).holds
+    assert byheart.verify(model, table, template=ASKED["template"], label="ceo").holds
     found = byheart.verify(model, table, input="company", label="ceo")
     assert not found.holds and found.reading["input"] == ["company"]
 

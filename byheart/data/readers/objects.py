@@ -132,6 +132,11 @@ def _mapping(value: Mapping, name: str) -> Table:
         names, rows = value["columns"], value["data"]
         sound = isinstance(names, list) and all(isinstance(x, str) for x in names)
         if sound and isinstance(rows, list) and all(isinstance(x, list) for x in rows):
+            numbered = [*range(len(rows))]
+            if (index := value.get("index", numbered)) != numbered:  # cells, and no numbers
+                names, index = [*names, "index"], index if isinstance(index, list) else []
+                rows = [[*row, x] for row, x in zip(rows, index, strict=False)]
+                rows *= len(index) == len(numbered)
             if {len(row) for row in rows} == {len(names)} and len(set(names)) == len(names):
                 columns = {x: [row[i] for row in rows] for i, x in enumerate(names)}
                 return _frame(columns, names, name)
