@@ -212,3 +212,9 @@ def test_white_space_that_is_not_read_is_named(tmp_path):
     text.write_text("cost 1.5\n")
     found = byheart.verify(model, text)
     assert found.holds and "white space is not read" in found.reading_notes
+
+
+def test_a_long_path_to_records_is_refused_at_once():
+    """A folder may come with one, and every way to read its dots would be tried."""
+    with pytest.raises(ByheartError, match="more than 10,000 characters"):
+        byheart.load({"a": [{"input": ["a"], "label": "x"}]}, records="a." * 40_000)

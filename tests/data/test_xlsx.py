@@ -146,6 +146,18 @@ def test_rows_and_cells_that_the_package_passes_over_are_refused(book, old, new)
         byheart.load(repacked(path, change), input="word", label="tag")
 
 
+def test_a_row_beyond_every_sheet_is_refused_at_once(book):
+    """The package would make every row before it."""
+
+    def change(parts):
+        content = parts[SHEET].decode()
+        row = f'<row r="{2**20 + 1}">{cell(f"A{2**20 + 1}", "x")}</row>'
+        return {**parts, SHEET: content.replace("</sheetData>", row + "</sheetData>").encode()}
+
+    with pytest.raises(ByheartError, match="names row 1,048,577, and a sheet has up to 1,048,576"):
+        byheart.load(repacked(book(words=PLAIN), change), input="word", label="tag")
+
+
 def test_cells_beyond_the_header_are_refused(book):
     path = book(words=[*PLAIN, ["go", "VERB", "LIES"]])
     with pytest.raises(ByheartError, match="row 4: a cell stands beyond the last column"):

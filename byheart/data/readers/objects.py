@@ -16,7 +16,7 @@ from ..records import plain, plain_rows
 from .rows import read_rows
 
 NAME = "the data"
-DEPTH = 4  # of mappings that are searched for records
+DEPTH, PATH = 4, 10_000  # of mappings that are searched for records; characters of a path to them
 WANTED = "give a path, a data frame, a list of records, or a list of pairs (input, label)"
 
 
@@ -191,6 +191,8 @@ def within(value: Any, path: str | None, name: str) -> Any:
 
     Records that are found in this way have the texts and numbers of what they stand in as well.
     """
+    if path and len(path) > PATH:
+        raise ByheartError(f"{name}: `records=...` has more than {PATH:,} characters.")
     head, flat, rest = (path or "").partition("[]")
     outer = at(value, head.removesuffix(".") or None, name)
     if not flat:

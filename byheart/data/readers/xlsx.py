@@ -22,7 +22,7 @@ from .npz import refuse_unseen
 from .raw import CHUNK, Raw, package, reason, refuse_bomb
 from .rows import read_rows
 
-CELL = 64  # bytes of memory that a cell takes
+CELL, ROWS = 64, 1 << 20  # bytes of memory that a cell takes; rows of a sheet
 DECLARES, XML = (b"<!DOCTYPE", b"<!ENTITY"), (".xml", ".rels", ".vml")
 
 
@@ -99,6 +99,8 @@ def _check_order(source: BinaryIO, raw: Raw, coordinate: Callable[[str], tuple[i
             column = 0
         elif kind == "c":
             owner, column = coordinate(about["r"]) if "r" in about else (row, column + 1)
+        if row > ROWS:
+            raise ByheartError(f"{raw.name} names row {row:,}, and a sheet has up to {ROWS:,}.")
         if kind in ("row", "c") and (owner != row or (row, column) <= before):
             raise ByheartError(
                 f"{raw.name}, row {row}: a row or a cell is out of order or stands twice; save the "
