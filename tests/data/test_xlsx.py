@@ -146,6 +146,12 @@ def test_rows_and_cells_that_the_package_passes_over_are_refused(book, old, new)
         byheart.load(repacked(path, change), input="word", label="tag")
 
 
+def test_escaped_characters_are_those_that_a_spreadsheet_shows(book):
+    path = book(words=[["word", "tag"], ["a_x000D_\nb", "_x005F_x0041_ _x41_"]])
+    data = byheart.load(path, input="word", label="tag", unit="char")
+    assert data[0] == (["a", "\r", "\n", "b"], "_x0041_ _x41_")
+
+
 def test_a_row_beyond_every_sheet_is_refused_at_once(book):
     """The package would make every row before it."""
 

@@ -194,6 +194,7 @@ NESTED = b'{"task": "compile", "arguments": {"options": {"a": %s}}}'
         ("read", {"loading": {"length": 10**30}}, "length must be text or a whole number from 0."),
         ("read", {"loading": {"path": "x"}}, "there is no option 'path' of how a file is read."),
         ("compile", {"loading": {"tokenizer": "/etc/x"}}, "opens no files by their names"),
+        ("compile", {"loading": {"tokenizer": "bpe:9/../x"}}, "opens no files by their names"),
         ("read", {"x": 1}, "read has no argument 'x'; it has loading."),
         ("compile", {"seed": -1}, "seed must be a whole number from 0."),
         ("compile", {"method": None}, "method must be text."),

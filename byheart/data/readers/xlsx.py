@@ -6,6 +6,7 @@ The package passes over rows and cells that are out of order, so these are refus
 reader of archives would not see.
 """
 
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
@@ -23,6 +24,7 @@ from .raw import CHUNK, Raw, package, reason, refuse_bomb
 from .rows import read_rows
 
 CELL, ROWS = 64, 1 << 20  # bytes of memory that a cell takes; rows of a sheet
+ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")  # a character that XML cannot hold, as _x000D_
 DECLARES, XML = (b"<!DOCTYPE", b"<!ENTITY"), (".xml", ".rels", ".vml")
 
 
@@ -136,8 +138,10 @@ def _rows(sheet: Any, raw: Raw) -> Iterator[tuple[int, list]]:
 
 def _plain(cell: Any) -> Any:
     """A cell as text or a number; moments as they are written internationally."""
+    if isinstance(cell, str):
+        return ESCAPED.sub(lambda x: chr(int(x[1], 16)), cell)
     if isinstance(cell, datetime) and cell.time() == time():
         cell = cell.date()
     if isinstance(cell, date | time):
         return cell.isoformat()
-    return cell if cell is None or isinstance(cell, str | int | float) else str(cell)
+    return cell if cell is None or isinstance(cell, int | float) else str(cell)
