@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..claims.verification import Verification
 from ..data.dataset import Dataset
-from ..data.load import holds_tokens, write_jsonl
+from ..data.load import write_jsonl
 from ..errors import ByheartError
 
 READS = (".jsonl", ".npz")
@@ -78,7 +78,6 @@ def check(
         and data.suffix.lower() in READS
         and not dataset.loading
         and texts is None
-        and holds_tokens(data)
     ):
         return _run(checker, directory, [str(data.resolve()), *options])
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:

@@ -3,6 +3,7 @@
 import importlib
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from byheart import ByheartError, compile, contextual_mapping, from_rows, load, verify
@@ -258,3 +259,16 @@ def test_a_contextual_mapping_of_objects():
     wider = [{**record, "other": i} for i, record in enumerate(RECORDS)]
     with pytest.raises(ByheartError, match="read it as you want it with byheart.load"):
         contextual_mapping(compile(load(wider, **NAMED)), wider)
+
+
+def test_the_checker_reads_the_arrays_that_were_named(tmp_path):
+    """In the archive it would take others, so it is given a copy of what was read."""
+    path = tmp_path / "d.npz"
+    inputs, labels = np.array([[1, 2], [2, 2]]), np.array([0, 1])
+    np.savez(path, inputs=inputs[::-1], labels=labels, a=inputs, b=labels)
+    model = compile(load(path, input="a", label="b"))
+    found = verify(model, path, input="a", label="b", checker=True)
+    assert found.holds and found.copied
+    np.savez(path, inputs=inputs, labels=labels)
+    found = verify(model, path, input="inputs", label="labels", checker=True)
+    assert found.holds and not found.copied  # all there is, as the checker reads it
