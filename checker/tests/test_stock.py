@@ -141,7 +141,7 @@ def test_two_rotary_bases_are_refused(copied, capsys):
     folder = copied("llama")
     own = json.loads((folder / "config.json").read_text())
     base = own["rope_parameters"]["rope_theta"]
-    for top, code in ((base, 1), (base + 1, 2)):  # 1: the hash is another one
+    for top, code in ((base, 1), (base + 1, 2), (base - 1, 2)):  # 1: the hash is another one
         (folder / "config.json").write_text(json.dumps(own | {"rope_theta": top}))
         assert run(folder) == code
     assert "not that of" in capsys.readouterr().err
