@@ -1,7 +1,11 @@
 """Watch: the progress of long work. The command line draws it."""
 
+import sys
+import time
 from contextvars import ContextVar, Token
-from typing import Self
+from typing import Any, Self
+
+PATIENCE, EVERY = 2.0, 0.5  # seconds before a notebook shows a line, and between two updates
 
 
 class Watch:
@@ -39,7 +43,46 @@ class Watch:
         self.note(sentence)
 
 
-SILENT = Watch()
+class Quiet(Watch):
+    """Shows nothing; in a notebook, long work has a line below its cell."""
+
+    name, done, size = "", 0, 0
+    began = last = 0.0
+    cell: object = None
+    line: Any = None
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self.name, self.done, self.size = name, 0, total or 0
+        self.show()
+
+    def expect(self, total: int) -> None:
+        self.size = total
+
+    def advance(self, steps: int) -> None:
+        self.done += steps
+        self.show()
+
+    def note(self, sentence: str) -> None:
+        self.show(sentence)
+
+    def show(self, said: str = "") -> None:
+        """Update the line, if it is time for it."""
+        shell = sys.modules["IPython"].get_ipython() if "ipykernel" in sys.modules else None
+        now = time.monotonic()
+        if shell is None or now - self.last < EVERY:
+            return
+        if self.cell != shell.execution_count:
+            self.cell, self.line, self.began = shell.execution_count, None, now
+        self.last = now
+        share = f" {min(1, self.done / self.size):.0%}" if self.size else ""
+        text = {"text/plain": f"byheart: {self.name}{share} {said}".rstrip()}
+        if self.line is not None:
+            self.line.update(text, raw=True)
+        elif now - self.began >= PATIENCE:
+            self.line = sys.modules["IPython"].display.display(text, raw=True, display_id=True)
+
+
+SILENT = Quiet()
 _entered: ContextVar[Watch] = ContextVar("entered", default=SILENT)
 
 
