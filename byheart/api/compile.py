@@ -34,6 +34,7 @@ from .summary import Summary, summarise
 
 PACKED = 2 << 20  # bytes of a file that is packed by xz to compare
 SAMPLE = 100  # sequences verified where all of them would take too long
+FIRST = 20  # rows, of which one is shown as a question
 
 
 @single(scipy=False)  # which constructions that use it load within a limit of their own
@@ -215,6 +216,7 @@ def compile_folder(
         verify_with = verify_command(model, str(output), name)
     elif write_data:
         verify_with = verify_command(model, str(output), str(place / "data.jsonl"), canonical=True)
+    first = (typed(model, dataset.sequence(i), True) for i in range(min(FIRST, len(dataset))))
     frequent = configure.frequent_note(configure.construction_of(model), held)
     return Compiled(
         summary=summarise(model, model.verification, {"load": loaded, **model.record.seconds}),
@@ -225,7 +227,7 @@ def compile_folder(
         reading_notes=(*asked.notes, *filter(None, (model.record.unordered, frequent))),
         skipped=dataset.skipped,
         disk=_disk(place, data, held),
-        question=typed(model, dataset.sequence(0)) if len(dataset) else None,
+        question=next(filter(None, first), None),
     )
 
 

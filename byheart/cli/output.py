@@ -108,7 +108,10 @@ def kept(
 ) -> None:
     """Where the model is, how to ask it and how to verify it, in lines that can be copied."""
     words = f"\nwritten to {output}\ntry: byheart recall {shlex.quote(str(output))}"
-    words += "" if question is None else f" {shlex.quote(question)}"
+    if question is not None and "\n" not in question:
+        words += f" {shlex.quote(question)}"
+    elif question is not None and not {*question} & {*"'\\"}:  # lines, as bash reads them
+        words += " $'" + question.replace("\n", "\\n") + "'"
     words += f"\ncheck it: {verify}" if verify else ""
     copied(words, screen)
 

@@ -35,13 +35,14 @@ def tokens_of(model: ModelData, question: Question) -> list:
     return list(map(plain, question))
 
 
-def typed(model: ModelData, tokens: Sequence) -> str | None:
-    """Text that the model reads as these tokens, if a person can type it."""
+def typed(model: ModelData, tokens: Sequence, lines: bool = False) -> str | None:
+    """Text that the model reads as these tokens, if a person can type it; perhaps of lines."""
     words = [*map(str, tokens)] if model.kind == "string" else []
     for line in (" ".join(words), "".join(words), spelled(model, tokens)):
         with suppress(ByheartError):
             same = 0 < len(line) <= TYPED and tokens_of(model, line) == list(tokens)
-            if same and line.isprintable() and line.strip() == line:
+            plain = line.replace("\n", "") if lines else line
+            if same and plain.isprintable() and line.strip() == line:
                 return line
     return None
 

@@ -160,3 +160,15 @@ def test_several_labels_for_a_context_have_no_entropy(tmp_path, capsys):
     given = ["compile", str(data), "-o", str(folder), "--method", "one-layer", "--json"]
     assert main(given) == 0
     assert json.loads(capsys.readouterr().out)["bits"]["entropy"] is None
+
+
+def test_a_question_of_several_lines_is_shown_as_bash_reads_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    turns = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]
+    (tmp_path / "chat.jsonl").write_text(json.dumps({"messages": turns}) + "\n")
+    assert main("compile chat.jsonl -o chat.model".split()) == 0
+    said = capsys.readouterr().out
+    shown = re.search(r"try: (.*)", said)[1]
+    assert shown.endswith(r"recall chat.model $'user: 2+2?\nassistant:'")
+    assert main(["recall", "chat.model", "user: 2+2?\nassistant:"]) == 0
+    assert capsys.readouterr().out.strip() == "4"
