@@ -25,6 +25,7 @@ from .solve import System, Terms, solve
 
 # random contexts leave the fullest position at most this far above the mean (see expected_load)
 RANDOM = 1.0
+LARGE, LOST = 40_000, 3  # contexts, and remedies without success, after which folds are not spared
 
 
 @dataclass
@@ -130,7 +131,7 @@ def effort_for(contexts: int) -> Effort:
     if contexts <= 4000:
         patience = 16 if contexts <= 1000 else 8
         return Effort(600, patience, patience, 2, 24, 0.08, 0)
-    if contexts <= 40_000:
+    if contexts <= LARGE:
         return Effort(150, 6, 3, 1, 60, 0.29, 0)
     return Effort(60, 6, 1, 1, 60, 0.41, 0)
 
@@ -175,8 +176,10 @@ def search(
     notes: list[str] = []
     options = plans()
     outcome: tuple[Hash, Storage] | Failure = Failure("fit")
+    met = 0  # attempts in which contexts met
     for attempt in range(effort.attempts + effort.conflicts if options else 0):
-        if attempt == effort.attempts:  # contexts that differ little, as those of a log, still meet
+        lost = met == attempt == LOST * effort.conflicts and task.contexts > LARGE
+        if lost or attempt == effort.attempts:  # contexts that differ little, as those of a log
             if limits.bounded or outcome != Failure("conflict"):
                 break
             needs.token_folds = max(needs.token_folds, enough_folds(problem))
@@ -187,6 +190,7 @@ def search(
         outcome = _attempt(problem, limits, plan, rng, effort.balancing)
         if isinstance(outcome, tuple):
             return Found(plan, *outcome, attempt + 1, tuple(notes))
+        met += outcome.reason == "conflict"
         failures[outcome.reason] += 1
         if outcome.reason != "conflict" and not limits.bounded:
             failures["conflict"] = 0
