@@ -1,13 +1,17 @@
-"""Many labels: code words of compiled networks over the entropy of their labels, all proved.
+"""Labels: code words of compiled networks over the entropy of their labels, all proved.
 
 The words of 150 stories (TinyStories), each after the words before it in a window chosen for the
-data, and 10,000 random sequences with one of 1,000 labels.
+data, and 10,000 random sequences with one of 1,000 labels. Then 10,000 random sequences of 4 words
+of 1,000 of which a share has the other of two labels: medians of three draws, and the CPU seconds
+of a fair coin's labels beside them, which a frequent label must not exceed twice over.
 """
 
 import json
+import random as draws
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 import byheart
 from byheart.data.generate import random
@@ -17,6 +21,9 @@ from .report import Options, facts, table
 MARK = "<|endoftext|>"
 STORIES, RANDOM = "150 TinyStories", "10,000 random sequences, 1,000 labels"
 LIMITS = {STORIES: 1.10, RANDOM: 1.17}  # bits over the entropy, by default
+SHARES = (0.5, 0.1, 0.01)  # of sequences with the other label
+RARE = {0.1: (450, 10_500), 0.01: (280, 3_500)}  # parameters and bits, at most
+TWICE = 2.0  # CPU seconds over those of a fair coin's labels
 
 
 def stories(source: Path) -> byheart.Dataset:
@@ -46,6 +53,25 @@ def compiled(name: str, dataset: byheart.Dataset, minimise: str) -> dict:
     return row
 
 
+def rare(count: int, share: float, seed: int) -> byheart.Dataset:
+    """Different sequences of 4 words of 1,000; a share of them, drawn one by one, is rare."""
+    pick, found = draws.Random(seed), {}
+    while len(found) < count:
+        found[tuple(f"w{pick.randrange(1000)}" for _ in range(4))] = None
+    return byheart.Dataset.from_rows(
+        [(list(words), "rare" if pick.random() < share else "common") for words in found]
+    )
+
+
+def rarely(count: int, share: float) -> dict:
+    """The medians of three draws."""
+    rows = [compiled("", rare(count, share, seed), "nonzero") for seed in range(3)]
+    numbers = [name for name, x in rows[0].items() if not isinstance(x, str)]
+    middle = {name: median(row[name] for row in rows) for name in numbers}
+    name = f"{count:,} random sequences, {share:.0%} with the other label"
+    return {**rows[0], **middle, "data": name, "share": share}
+
+
 def measure(options: Options) -> list[dict]:
     count, labels = (20, 5) if options.tiny else (10_000, 1000)
     if not options.tiny:
@@ -53,11 +79,12 @@ def measure(options: Options) -> list[dict]:
     datasets = {RANDOM: random(count, labels=labels, seed=0)}
     if not options.tiny and (options.data / "tinystories.txt").exists():
         datasets = {STORIES: stories(options.data / "tinystories.txt"), **datasets}
-    return [
+    rows = [
         compiled(name, dataset, minimise)
         for name, dataset in datasets.items()
         for minimise in (("nonzero",) if name == STORIES else ("nonzero", "bits"))
     ]
+    return rows + [rarely(count, share) for share in SHARES]
 
 
 def markdown(rows: list[dict]) -> str:
@@ -75,5 +102,12 @@ def markdown(rows: list[dict]) -> str:
 
 
 def missed(rows: list[dict]) -> list[str]:
-    default = (row for row in rows if row["minimise"] == "nonzero")
-    return [x["data"] for x in default if x["total"] > LIMITS[x["data"]] * x["entropy"]]
+    default = [row for row in rows if row["minimise"] == "nonzero" and row["data"] in LIMITS]
+    found = [x["data"] for x in default if x["total"] > LIMITS[x["data"]] * x["entropy"]]
+    rare = {row["share"]: row for row in rows if "share" in row}
+    for share, (parameters, bits) in RARE.items():
+        row = rare[share]
+        small = row["nonzero"] <= parameters and row["total"] <= bits
+        if not small or row["cpu_seconds"] > TWICE * rare[0.5]["cpu_seconds"]:
+            found.append(row["data"])
+    return found
