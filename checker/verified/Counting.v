@@ -6,7 +6,7 @@ Import ListNotations.
 
 Theorem answers_unique : forall net tokens ys zs, answers net tokens ys -> answers net tokens zs -> ys = zs.
 Proof.
-  intros net tokens ys zs (_ & _ & L1 & A) (_ & _ & L2 & B).
+  intros net tokens ys zs (_ & _ & _ & L1 & _ & A) (_ & _ & _ & L2 & _ & B).
   assert (L : length ys = length zs) by congruence.
   apply nth_ext with (d := 0%Z) (d' := 0%Z); [exact L|]. intros k Hk.
   destruct (A k Hk) as [_ E]. rewrite L in Hk. destruct (B k Hk) as [_ F]. cbv zeta in E, F. rewrite L in E.

@@ -408,15 +408,17 @@ Proof.
     intros c Hc. rewrite nth_skip. apply (proj2 R1). rewrite <- (proj1 R1). unfold off. lia. }
   rewrite (sizes_columnwise b _ (length ys) F Cb) in Sb.
   destruct (eval_ok _ _ _ _ _ _ _ Sb R2 Vb) as [R3 _].
+  assert (Left : columns_left (layers net) (length cols) = length met).
+  { rewrite El, columns_left_app, (columns_left_columnwise b) by assumption. symmetry. apply R1. }
   unfold answers, admitted. fold cols.
   split. { split; [assumption|]. intro P. destruct (padding net); [|congruence]. destruct tokens; [discriminate | cbn; lia]. }
+  split. { intros x I. rewrite forallb_forall in Cd. apply Nat.eqb_eq. exact (Cd x I). }
   split. { rewrite El. apply all_defined_app; assumption. }
   split; [assumption|].
+  split. { rewrite Left. assumption. }
   intros k Hk. cbv zeta. rewrite forallb_forall in Cys.
   split. { specialize (Cys _ (nth_In ys 0%Z Hk)). apply andb_prop in Cys. destruct Cys as [Y1 Y2].
     apply Z.leb_le in Y1. apply Z.ltb_lt in Y2. lia. }
-  assert (Left : columns_left (layers net) (length cols) = length met).
-  { rewrite El, columns_left_app, (columns_left_columnwise b) by assumption. symmetry. apply R1. }
   rewrite Left. fold off.
   destruct R3 as [L3 R3]. rewrite (columns_left_columnwise b) in L3, R3 by assumption.
   specialize (R3 k Hk). destruct R3 as [_ R3].

@@ -2,7 +2,11 @@
 
    Whoever believes this file, and the proof assistant that checks the others, need not read the others: the
    theorem [check_sound] of Sound.v says that what the program accepts holds in the sense of [answers] below.
-   The order is that of section 3, and its sentences stand here as comments, in quotes. *)
+   The order is that of section 3, and its sentences stand here as comments, in quotes.
+   What section 3 says and this file does not: how a word becomes a vector, and which number a label has (the reader
+   does both); "Means", when a reader refuses a mean that is not dyadic (here a mean is a rational number); and the
+   answer "unknown". That tensors have the sizes of their layers is checked by the program, not asked here: an entry
+   outside is not read, and one that is missing is 0. *)
 From Coq Require Import ZArith QArith Qminmax Qround List.
 Import ListNotations.
 Open Scope Q_scope.
@@ -155,15 +159,19 @@ Fixpoint all_defined (N : nat) (ls : list layer) (H : nat -> vector) : Prop :=
 (* ---------- Section 3: the answers ---------- *)
 
 (* "If every is false, there is one answer, from the last column; if it is true, one for each token, from its
-   column." The tokens are the last columns. "An output y is the column's single coordinate after the last layer. The
-   answer is label number y if y is an integer with 0 <= y < C." *)
+   column." The tokens are the last columns; every column has d coordinates, one more with positions, and the columns
+   that answer exist. "An output y is the column's single coordinate after the last layer. The answer is label number y
+   if y is an integer with 0 <= y < C." No item asks for another answer ("unknown", or no label), so none is here. *)
 Definition answers (net : network) (tokens : list (list dyadic)) (ys : list Z) : Prop :=
   let N := length (columns net tokens) in
   let H := values (columns net tokens) in
   let last := columns_left (layers net) N in
   admitted net tokens
+  /\ (forall x, In x (columns net tokens) ->
+       length x = if positions net then S (dimension net) else dimension net)
   /\ all_defined N (layers net) H
   /\ length ys = (if every net then length tokens else 1%nat)
+  /\ (length ys <= last)%nat
   /\ forall k, (k < length ys)%nat ->
        let y := nth k ys 0%Z in
        (0 <= y < labels net)%Z /\ run N (layers net) H (last - length ys + k)%nat 0%nat == inject_Z y.
