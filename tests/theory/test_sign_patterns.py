@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from byheart.architectures import decoder, kajitsuka2025
 from byheart.errors import AssumptionError
+from byheart.theory.information import label_entropy
+from byheart.theory.kajitsuka2025.items import frequencies
 from byheart.theory.kajitsuka2025.sign_patterns import (
     Blocks,
     eq_90,
@@ -281,3 +283,32 @@ def test_counts_are_those_of_tensors():
 def test_bad_sizes_name_the_assumption(refused):
     with pytest.raises(AssumptionError, match="A1 fails"):
         refused()
+
+
+# --- labels of given frequencies
+
+
+@given(st.integers(1, 400), st.integers(0, 400))
+def test_labels_of_these_frequencies_are_so_many(N, k):
+    """binom(N, k) >= 2^(N h) / (N + 1): the corollary's count, in whole numbers."""
+    k = min(k, N)
+    assert math.comb(N, k) >= 2 ** math.floor(label_entropy([N - k, k]) - math.log2(N + 1))
+
+
+def test_frequent_labels_need_a_smaller_network():
+    """2 sqrt(N H) beside 2 sqrt(N), but for logarithms; the fair coin's is that of any labels."""
+    N = 10**6
+    found = {
+        k: frequencies(N, N, 2, label_entropy([N - k, k]), 1000, 1, positions=False)
+        for k in (N // 2, N // 10, N // 100)
+    }
+    assert found[N // 2] in (uniform_attention(N, 1000), uniform_attention(N, 1000, failure=20))
+    for k, least in found.items():
+        wanted = label_entropy([N - k, k])
+        assert 0.8 * math.sqrt(wanted) < least < 2 * math.sqrt(wanted)
+    with pytest.raises(AssumptionError, match="two labels"):
+        frequencies(N, N, 3, 1000.0, 1000, 1)
+    with pytest.raises(AssumptionError, match="each context once"):
+        frequencies(N + 1, N, 2, 1000.0, 1000, 1)
+    with pytest.raises(AssumptionError, match="no information"):
+        frequencies(100, 100, 2, 0.0, 10, 1)

@@ -148,6 +148,32 @@ def uniform_attention(
     return sign_patterns.uniform_attention(contexts, tokens, max(tokens, coordinates))
 
 
+def frequencies(
+    sequences: int,
+    contexts: int,
+    labels: int,
+    code_length: float,
+    vocabulary: int,
+    length: int,
+    positions: bool | None = None,
+    dimension: int | None = None,
+) -> int:
+    """The same for two labels as frequent as those of the data, if it repeats no context.
+
+    N contexts have at least 2^(code length) / (N + 1) such labellings.
+    """
+    if labels != 2 or sequences != contexts:
+        raise AssumptionError("it is about two labels, each context once.")
+    failure = contexts - math.floor(code_length - math.log2(contexts + 1))
+    if failure >= contexts:
+        raise AssumptionError("these labels hold no information.")
+    tokens = vocabulary * (1 if positions is False else length)
+    coordinates = (dimension or 1) + (positions is not False)
+    return sign_patterns.uniform_attention(
+        contexts, tokens, max(tokens, coordinates), max(0, failure)
+    )
+
+
 ITEMS = items(
     PAPER,
     THEOREM_4_1=(theorem_4_1_size, NEXT_TOKEN, CONSISTENT),
@@ -162,6 +188,7 @@ ITEMS = items(
         RELU,
     ),
     UNIFORM=(uniform_attention, RELU, AVERAGING),
+    FREQUENCIES=(frequencies, RELU, AVERAGING),
     THEOREM_4_2_MODEL=(theorem_4_2_sequences, RELU, BLOCKS),
     THEOREM_4_3=(
         lambda sequences, contexts, length, every: sign_patterns.theorem_4_3(

@@ -72,6 +72,10 @@ with see = 1 + log2(8e N), and around one uniform attention layer log2(8e omega)
 term is about (W + see)^2 / 4, so that W is 2 sqrt(N) but for logarithms. Hence theorem_4_2,
 goldberg_jerrum (units alone) and uniform_attention.
 
+Corollary (frequent labels). Labels of which exactly k of N are 1 are a fraction binom(N, k) / 2^N
+of all, and binom(N, k) is at least 2^(N h) / (N + 1) for the entropy h of k / N. If a network gives
+all of them, N - t is at least N h - log2(N + 1): W is 2 sqrt(N h) but for logarithms.
+
 Proof of theorem_4_2_points. The places of W parameters are fixed, and some may be 0. The number
 that outputs exceed is made a little larger, so that no output equals it; then all parameters can be
 changed a little, to be nonzero, without changing a label. That number is one more variable: V + 1.
