@@ -21,6 +21,7 @@ from .report import Options, facts, table
 MARK = "<|endoftext|>"
 STORIES, RANDOM = "150 TinyStories", "10,000 random sequences, 1,000 labels"
 LIMITS = {STORIES: 1.10, RANDOM: 1.17}  # bits over the entropy, by default
+PARIS = "CounterFact, whether the answer is Paris"
 SHARES = (0.5, 0.1, 0.01)  # of sequences with the other label
 RARE = {0.1: (450, 10_500), 0.01: (280, 3_500)}  # parameters and bits, at most
 TWICE = 2.0  # CPU seconds over those of a fair coin's labels
@@ -31,6 +32,14 @@ def stories(source: Path) -> byheart.Dataset:
         path = Path(folder) / "stories.txt"
         path.write_text(MARK.join(source.read_text().split(MARK)[:150]))
         return byheart.load(path, window="auto", documents="whole")
+
+
+def facts_of(source: Path) -> byheart.Dataset:
+    """A real table with a rare class: which of the prompts of CounterFact is answered by Paris."""
+    lines = [json.loads(line) for line in source.read_text().splitlines()]
+    return byheart.Dataset.from_rows(
+        [(x["prompt"].split(), "Paris" if x["answer"] == "Paris" else "another") for x in lines]
+    )
 
 
 def compiled(name: str, dataset: byheart.Dataset, minimise: str) -> dict:
@@ -84,6 +93,8 @@ def measure(options: Options) -> list[dict]:
         for name, dataset in datasets.items()
         for minimise in (("nonzero",) if name == STORIES else ("nonzero", "bits"))
     ]
+    if not options.tiny and (options.data / "counterfact.jsonl").exists():
+        rows.append(compiled(PARIS, facts_of(options.data / "counterfact.jsonl"), "nonzero"))
     return rows + [rarely(count, share) for share in SHARES]
 
 
