@@ -13,6 +13,7 @@ from typing import Any
 
 from ..claims.result import picked
 from ..data.dataset import Dataset
+from ..data.readers.corpus import folder_files
 from ..data.readers.raw import ending, opened
 from ..errors import ByheartError, Message
 from ..machine.files import PART, refuse_existing, replacing
@@ -20,7 +21,7 @@ from ..machine.watch import SILENT, Watch
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.reciting import Recitation, Recited, row
-from ..models.source import of_texts
+from ..models.source import of_texts, unaccepted
 from .reading import data_for_model, model_of
 
 CONTEXT = 30  # letters shown on both sides of a difference
@@ -36,6 +37,7 @@ class Recital:
     checked     whether it was compared with a file
     difference  from that file: the first one, as a sentence; None if there is none
     output      where it was written
+    unread      what of that file the model does not read, or reads in a way of its own
     """
 
     recitation: Recitation
@@ -43,6 +45,7 @@ class Recital:
     checked: bool
     difference: str | None
     output: str | None
+    unread: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -53,7 +56,7 @@ class Recital:
 
     def json(self) -> dict:
         said = picked(self.recitation, "files documents tokens stopped rows")
-        return said | picked(self, "sizes checked difference output holds")
+        return said | picked(self, "sizes checked difference output unread holds")
 
 
 def recite(
@@ -101,8 +104,13 @@ def recite(
     watch.stage("reciting", sum(layout.lengths) if layout else len(questions or ()))
     recitation = model.recite(questions, watch.advance)
     difference = None
+    unread: tuple[str, ...] = ()
     if check is not None and rows and questions is not None:
         difference = _other_rows(model, recitation, questions)
+        if not isinstance(check, Dataset):
+            unread = tuple(unaccepted(check, questions, {}))
+        if difference is None and questions.left_out.keys() - {"header"}:
+            difference = next(x for x in unread)
     elif check is not None:
         difference = _other_files(recitation.files, Path(check))
     if output is not None:
@@ -114,6 +122,7 @@ def recite(
         check is not None,
         None if difference is None else Message(difference),
         None if output is None else str(output),
+        unread,
     )
 
 
@@ -163,6 +172,9 @@ def _other_files(files: tuple[Recited, ...], path: Path) -> str | None:
                 difference = _other_bytes(file.content, raw.file.read())
             if difference is not None:
                 return f"{own}, {difference}"
+        others = {*folder_files(path)[0]} - {file.name for file in files} if inside else ()
+        if others:
+            return f"{path / min(others)} is there, and not recited"
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
     return None

@@ -7,7 +7,7 @@ from ..api.recite import Recital
 from ..errors import flags
 from ..machine.tables import number, plural
 from ..machine.words import harmless
-from .terminal import STYLES, Row, rows
+from .terminal import STYLES, Row, notes, rows
 
 
 def view(result: Recital) -> Group:
@@ -23,6 +23,7 @@ def view(result: Recital) -> Group:
         parts += [Text(f"  {harmless(flags(x))}") for x in _reasons(result)]
     else:
         parts.append(Text(f"recited  {text}{_same(result)}", STYLES["proved"]))
+    parts += notes(harmless(flags(x)) for x in result.unread if x != result.difference)
     if result.output is not None:
         parts.append(Text(f"written to {harmless(result.output)}"))
     return Group(*parts, rows(_sizes(result)))

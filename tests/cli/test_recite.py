@@ -91,3 +91,33 @@ def test_documents_of_a_text_end_one_by_one(run, tmp_path, monkeypatch):
     for question, answer in (("a", " b c"), ("d a", " b c e f"), ("a b c", "(no label)")):
         code, output, errors = run("recall", "lines.model", question, "--steps", "9")
         assert (code, output, errors) == (0, f"{answer}\n", "note: the text ends here.\n")
+
+
+def test_what_of_a_file_is_not_recited_is_said(run, tmp_path, monkeypatch):
+    """Rows that the model leaves out are a difference, and columns that it does not read a note."""
+    monkeypatch.chdir(tmp_path)
+    lines = [{"name": "A", "ceo": "x"}, {"name": "B", "ceo": "y"}]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(x) + "\n" for x in lines))
+    run("compile", path, "--input", "name", "--label", "ceo", "--empty", "skip", "-o", "t.model")
+    code, output, _ = run("recite", "t.model", "--check", path)
+    assert code == 0 and "every label is that of the data" in output and "note" not in output
+    path.write_text("".join(json.dumps({**x, "since": "1"}) + "\n" for x in lines))
+    code, output, _ = run("recite", "t.model", "--check", path)
+    assert code == 0 and "the data has others: 'since'" in " ".join(output.split())
+    path.write_text("".join(json.dumps(x) + "\n" for x in [*lines, {"name": "C", "ceo": ""}]))
+    code, output, _ = run("recite", "t.model", "--check", path)
+    assert code == 1 and output.startswith("differs")
+    assert "1 of 3 rows of the data was not read" in " ".join(output.split())
+
+
+def test_a_file_more_in_the_folder_is_a_difference(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("this is one\n")
+    run("compile", "in", "-o", "in.model")
+    (tmp_path / "in" / ".hidden").write_text("not read")
+    assert run("recite", "in.model", "--check", "in")[0] == 0
+    (tmp_path / "in" / "b.txt").write_text("that is two\n")
+    code, output, _ = run("recite", "in.model", "--check", "in")
+    assert code == 1 and "b.txt is there, and not recited" in " ".join(output.split())
