@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 import byheart
-from byheart.data.readers import raw
+from byheart.data.readers import raw, sqlite
 from byheart.errors import ByheartError
 
 
@@ -89,6 +89,17 @@ def test_generated_columns_are_not_computed(database, monkeypatch):
     monkeypatch.setattr(sqlite3, "connect", lambda x: hooked(x, factory=Connection))
     byheart.load(path, table="g", **ASKED)
     assert calls and not any("quick_check" in x for x in calls)  # which would compute them
+
+
+def test_only_what_reading_needs_is_allowed():
+    for action, *words in (
+        (sqlite3.SQLITE_ATTACH, "a.db", None),
+        (sqlite3.SQLITE_FUNCTION, None, "load_extension"),
+        (sqlite3.SQLITE_PRAGMA, "writable_schema", "1"),
+        (sqlite3.SQLITE_INSERT, "t", None),
+    ):
+        assert sqlite._allowed(action, *words) == sqlite3.SQLITE_DENY
+    assert sqlite._allowed(sqlite3.SQLITE_FUNCTION, None, "count") == sqlite3.SQLITE_OK
 
 
 def test_an_index_that_disagrees_is_not_asked(database):

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 import byheart
-from byheart.data.readers import raw
+from byheart.data.readers import raw, xlsx
 from byheart.errors import ByheartError
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -66,7 +66,9 @@ def test_one_of_several_sheets(book):
         byheart.load(path, table="three")
 
 
-def test_entities_are_refused(book):
+@pytest.mark.parametrize("chunk", [1 << 20, 8, 3])  # read in pieces, a word may be cut anywhere
+def test_entities_are_refused(book, monkeypatch, chunk):
+    monkeypatch.setattr(xlsx, "CHUNK", chunk)
     bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
     for spelled in (bomb, bomb.decode().encode("utf-16")):
         strings = {"xl/sharedStrings.xml": spelled + b"<sst/>"}
