@@ -1,5 +1,6 @@
 """The two engines and a third, naive evaluation agree on random networks, not only on ours."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from byheart.errors import ByheartError
 from byheart.exact import reference as exact
 from byheart.exact.batch import Batch
-from byheart.exact.evaluate import evaluate
+from byheart.exact.evaluate import choose, evaluate
 from byheart.exact.limbs import engine as limbs
 from byheart.exact.network import (
     FeedForward,
@@ -253,6 +254,14 @@ def test_engines_agree_with_fractions(data):
     assert list(evaluator(batch)) == list(evaluator.many(batch, None, map)) == wanted
     single = Batch(batch.vectors, batch.ids[: batch.starts[1]], batch.starts[:2])
     assert list(evaluator(single)) == wanted[:1]  # by the programs of the others
+
+
+def test_answers_decide_which_engine_is_worth_its_start():
+    """One label per token: a few long sequences have many answers."""
+    network = Network(Input(1, 100, False, (dyadic(0),)), (), every=True)
+    batch = Batch(np.array([[1]]), np.zeros(3000, np.int64), np.arange(0, 3001, 100))
+    assert choose("auto", network, batch) == "limbs"
+    assert choose("auto", replace(network, every=False), batch) == "exact"
 
 
 def test_by_hand():

@@ -8,6 +8,7 @@ import pytest
 import byheart
 from byheart.data.layout import Layout
 from byheart.errors import ByheartError
+from byheart.models.placing import fitting
 
 BOOK = "the cat sat.\r\nThe dog\tran\n\n  and the cat ran. \n"
 
@@ -107,3 +108,18 @@ def test_a_first_token_that_the_model_does_not_know_stops(book):
     found = replace(model, record=replace(model.record, layout=layout)).recite()
     assert found.stopped == (1, 2, 3) and found.files[0].same is False
     assert Layout.read(layout.text) == layout
+
+
+def test_a_step_reads_the_last_tokens_alone(tmp_path):
+    """Each step of a long document must not go through all that came before."""
+
+    class Long(list):
+        def __iter__(self):
+            raise AssertionError("the whole document is read")
+
+    path = tmp_path / "text.txt"
+    path.write_text("one two one three one two four one five")
+    model = byheart.compile(byheart.load(path, documents="whole", window="auto"))
+    said = Long(["one"] * 1000 + [" two", " four"])
+    assert len(fitting(model, said)) == model.length < 10
+    assert fitting(model, said)[-1] == " four"
