@@ -54,3 +54,27 @@ def test_tables_have_encodings(tmp_path):
     path.write_bytes("name;drink\nAnn;café\nJo;thé\n".encode("cp1252"))
     data = byheart.load(path, input="name", label="drink", encoding="cp1252")
     assert data.label_names == ("café", "thé") and data.loading["encoding"] == "cp1252"
+
+
+def test_what_of_a_folder_is_never_read_is_named(tmp_path):
+    """Links that lead out, to folders or nowhere, hidden files, and files with a NUL byte."""
+    home, out = tmp_path / "in", tmp_path / "out"
+    (home / "sub").mkdir(parents=True)
+    out.mkdir()
+    (out / "other.txt").write_text("LIES are here")
+    (home / "a.txt").write_text("some cat sat")
+    (home / "sub" / "b.md").write_text("a dog ran")
+    (home / "again.txt").symlink_to(home / "a.txt")  # inside: read
+    (home / "out.txt").symlink_to(out / "other.txt")
+    (home / "folder").symlink_to(out)
+    (home / "nothing.txt").symlink_to(home / "none")
+    (home / ".hidden.txt").write_text("LIES are here")
+    (home / "bytes.txt").write_bytes(b"LIES\0are here")
+    data = byheart.load(home)
+    assert data.unused == (".hidden.txt", "bytes.txt", "folder", "nothing.txt", "out.txt")
+    assert len(data) == 6 and not any("LIES" in str(row) for row in data)
+    assert byheart.load(home, include="*.MD").unused == tuple(
+        sorted([*data.unused, "a.txt", "again.txt"])
+    )
+    wide = byheart.load(home, include=["a.txt", ".hidden.txt"], encoding="utf-8")
+    assert len(wide) == 2
