@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 import bad_examples
 
@@ -18,8 +18,9 @@ import bad_examples
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 EXPLORE = os.environ.get("HYPOTHESIS_PROFILE") == "explore"
-settings.register_profile("byheart", deadline=None, derandomize=True)
-settings.register_profile("explore", deadline=None, derandomize=False, print_blob=True)
+NO_CLOCK = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # of busy machines
+settings.register_profile("byheart", **NO_CLOCK, derandomize=True)
+settings.register_profile("explore", **NO_CLOCK, derandomize=False, print_blob=True)
 settings.load_profile("explore" if EXPLORE else "byheart")
 
 
