@@ -151,6 +151,9 @@ def test_a_table_is_asked_by_its_columns_and_recited(own):
     ask.get_by_label("continent", exact=True).fill("Africa")
     page.keyboard.press("Enter")
     ask.locator(".big", has_text="Nairobi").wait_for()
+    ask.get_by_role("button", name="Mexico|North America").click()
+    ask.locator(".big", has_text="Mexico City").wait_for()
+    assert ask.get_by_label("continent", exact=True).input_value() == "North America"
     ask.get_by_role("button", name="Japan | Asia").click()  # an item of the list
     ask.locator(".big", has_text="Tokyo").wait_for()
     assert ask.get_by_label("continent", exact=True).input_value() == "Asia"

@@ -42,7 +42,7 @@ export function ask(root) {
   const boxes = () => [...question.querySelectorAll("input")];
   const asked = () => boxes().map((x) => x.value.trim()).join(mark ? ` ${mark} ` : " ");
   function write(text) {
-    const cells = mark ? text.split(` ${mark} `) : [text];
+    const cells = mark ? text.split(text.includes(` ${mark} `) ? ` ${mark} ` : mark) : [text];
     boxes().forEach((box, i) => (box.value = cells[i] ?? ""));
     submit(new Event("submit"));
   }

@@ -77,7 +77,7 @@ export function compile(root, go) {
 
 function listed(found, busy, start) {
   const known = found.rows.filter((row) => row.kind === "construction" && found.methods[row.name]);
-  const applies = known.filter((row) => row.applies || (row.reason || "").includes("tokenizer"));
+  const applies = known.filter((row) => row.applies || /tokenizer|several columns/.test(row.reason)); // the file itself is split again
   const best = applies.find((row) => ["hash-fold-retrieve", "seq2seq (small)"].includes(row.name));
   const order = best ? [best, ...applies.filter((row) => row !== best)] : applies;
   const first = order.filter((row) => row === best || FIRST.includes(row.name));
@@ -92,7 +92,7 @@ function listed(found, busy, start) {
           h("td", { class: "number" }, row.parameters === null ? h("span", { class: "remark" }, "by a search") : (estimated ? "~ " : "") + number(row.parameters)),
           h("td", { class: "number" }, number(row.bits)),
           h("td", { class: "number" }, number(row.depth)),
-          h("td", { class: "remark" }, `${about.summary} ${about.paper}, ${about.item}`));
+          h("td", { class: "remark" }, `${about.summary} ${about.paper === "none" ? "" : `${about.paper}, `}${about.item}`));
       }))));
   return [
     h("h2", {}, plural(applies.length, "method") + " apply"),
