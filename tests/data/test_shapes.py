@@ -218,3 +218,11 @@ def test_a_long_path_to_records_is_refused_at_once():
     """A folder may come with one, and every way to read its dots would be tried."""
     with pytest.raises(ByheartError, match="more than 10,000 characters"):
         byheart.load({"a": [{"input": ["a"], "label": "x"}]}, records="a." * 40_000)
+
+
+def test_a_shape_is_what_the_columns_suggest_and_not_what_a_folder_says():
+    rows = [{"text": "the cat sat", "id": "1"}, {"text": "a dog ran", "id": "2"}]
+    model = byheart.compile(byheart.load(rows, shape="texts"))
+    with pytest.raises(ByheartError, match="choose the columns"):
+        byheart.verify(model, rows)
+    assert byheart.verify(model, rows, shape="texts").holds
