@@ -53,6 +53,12 @@ def test_records_frames_and_counts(tmp_path):
     assert byheart.load(path, **asked).sha256() == data.sha256()
 
 
+def test_a_template_with_a_gap_is_an_empty_cell(table):
+    table.write_text(ROWS + ",Nobody,1\n")
+    with pytest.raises(ByheartError, match='"template" in line 4'):
+        byheart.load(table, **ASKED)
+
+
 def test_an_empty_cell_empties_the_row(table):
     table.write_text(ROWS + "Nobody,,1\n")
     with pytest.raises(ByheartError, match='"answer" in line 4'):
