@@ -208,3 +208,13 @@ def test_damage_is_one_sentence(database, tmp_path):
         path.write_bytes(wrong)
         with pytest.raises(ByheartError):
             byheart.load(path, table="the words", **ASKED)
+
+
+def test_constraints_are_not_evaluated(database):
+    """They are what a stranger wrote; a row that breaks one is a row."""
+    path = database("CREATE TABLE c (word TEXT, tag TEXT CHECK (length(hex(zeroblob(9))) = 1))")
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("INSERT INTO c VALUES ('sun', 'NOUN')")
+    connection.close()
+    assert list(byheart.load(path, table="c", **ASKED)) == [(["sun"], "NOUN")]
