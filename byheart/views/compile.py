@@ -65,7 +65,9 @@ def on_disk(disk: Disk) -> list[Row]:
 
 
 def often_once(result: Compiled) -> list[str]:
-    """A note where the vocabulary holds most of what there is to know."""
+    """A note where the vocabulary holds most of what there is to know, or there is nothing."""
+    if result.summary.data.labels == 1:
+        return ["all contexts have the same label: the network is a constant"]
     once, contexts = result.disk.once, result.summary.data.contexts or 0
     if 2 * once <= contexts or contexts < 20:
         return []

@@ -172,3 +172,15 @@ def test_a_question_of_several_lines_is_shown_as_bash_reads_it(tmp_path, capsys,
     assert shown.endswith(r"recall chat.model $'user: 2+2?\nassistant:'")
     assert main(["recall", "chat.model", "user: 2+2?\nassistant:"]) == 0
     assert capsys.readouterr().out.strip() == "4"
+
+
+def test_data_with_one_label_are_said_to_be_a_constant(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, labels in (("one", "xx"), ("two", "xy")):
+        rows = (json.dumps({"input": [str(i)], "label": x}) for i, x in enumerate(labels))
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{row}\n" for row in rows))
+        assert main(["compile", f"{name}.jsonl", "-o", name]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("all contexts have the same label: the network is a constant" in said) == (
+            name == "one"
+        )

@@ -126,7 +126,7 @@ def test_a_window_that_is_too_large_for_one_model_leaves_out_few_places(tmp_path
     path.write_text(" ".join(["start", rare, "one", *map(str, range(300)), rare, "two"]))
     read = {"documents": "whole", "window": "auto"}
     assert byheart.load(path, **read).loading["window"] == 11
-    monkeypatch.setattr(corpus, "AUTO", 11 * 320)
+    monkeypatch.setattr(corpus, "available", lambda: corpus.AUTO * 11 * 320)
     capped = byheart.load(path, **read)
     assert capped.loading["window"] == 1
     assert "contexts of 11 tokens would tell all places apart" in capped.notes[0]

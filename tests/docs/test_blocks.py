@@ -25,7 +25,7 @@ LEFT = {
     "attention-only": 2,
     "checker": 1,
     "commands": 2,
-    "interpretability": 1,
+    "interpretability": 2,
     "measure": 5,
     "reproduce-a-figure": 3,
     "start": 1,

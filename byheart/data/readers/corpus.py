@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError, Message
-from ...machine.memory import require
+from ...machine.memory import available, require
 from ...machine.tables import plural
 from ..arrays import Ints, number, offsets, pieces, take
 from ..dataset import Dataset
@@ -33,7 +33,7 @@ EVERY = "*"
 WIDE = ("utf-16", "utf-32")  # encodings in which NUL bytes are usual
 LARGEST = 1 << 36  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
-AUTO = 1 << 29  # token numbers of all contexts together, up to which a window is found by itself
+AUTO = 5  # bytes of memory per token of all contexts, to build and prove, as docs/texts.md measures
 ENOUGH = 0.01  # of the places, which a smaller window may leave with several continuations
 SHOWN = 8
 BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
@@ -306,15 +306,16 @@ def _windowed(documents: Documents, window: int | str | None) -> Documents:
                 "use `on_conflict=...`, or `method='one-layer'`, which stores distributions."
             )
         window = smallest
-        if smallest * len(corpus.ids) > AUTO:
+        if AUTO * smallest * len(corpus.ids) > available():
             window, torn = sufficient_window(corpus)
             before = [
                 names[i] for i in corpus.ids[torn[0] - min(SHOWN, corpus.back[torn[0]]) : torn[0]]
             ]
             told = (
-                f"contexts of {smallest:,} tokens would tell all places apart, and are too many "
-                f"for one model; the window is {window}, which leaves {len(torn):,} of "
-                f"{len(corpus.ids):,} places with several continuations, the first after {before}"
+                f"contexts of {smallest:,} tokens would tell all places apart, and need more "
+                f"memory than is available (`window={smallest}` tries it); the window is {window}, which "
+                f"leaves {len(torn):,} of {len(corpus.ids):,} places with several continuations, "
+                f"the first after {before}"
             )
             documents = replace(documents, notes=(*documents.notes, Message(told)))
     assert not isinstance(window, str)
@@ -411,7 +412,7 @@ def sufficient_window(corpus: Corpus) -> tuple[int, Ints]:
     """A power of two that leaves few places with several continuations, and these places."""
     size, classes = 1, corpus.nearest()
     while len(torn := corpus.torn(classes)) > ENOUGH * len(corpus.ids):
-        if 2 * size * len(corpus.ids) > AUTO:
+        if 2 * AUTO * size * len(corpus.ids) > available():
             break
         classes = corpus.longer(classes, size, classes)
         size *= 2

@@ -136,7 +136,7 @@ export class Progress {
       this.bar.max = job.total;
       this.bar.value = Math.min(job.done, job.total);
     } else this.bar.removeAttribute("value");
-    this.more.textContent = job.note || "";
+    this.more.textContent = job.stage === "building" && job.note ? "still looking for weights that fit" : job.note || "";
   }
 }
 
