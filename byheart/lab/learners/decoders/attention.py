@@ -4,10 +4,8 @@ W_V and W_O of a head are multiplied first: with M_h = W_O,h W_V,h, the output i
 h and tokens j of weight times M_h x_j. Weights sum to 1, hence the biases of values and outputs add
 W_O b_V + b_O; a bias of keys changes no weight, and its gradient is 0.
 
-Head   a single head: with q = W_Q x + b_Q of the last token, p = W_K^T q / sqrt(d) and M = W_O W_V,
-       the scores are p x_j, and the output is M times the sum of weight times x_j
-Heads  any number: tables over pairs (token, place), so that every product with a weight matrix is
-       done once per distinct pair, and only scores and sums are left to do for each context
+Tables over pairs (token, place) hold every product with a weight matrix once per distinct pair, and
+only scores and sums are left to do for each context.
 """
 
 from collections.abc import Mapping
@@ -17,8 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..kernels import attention, one_head
-from ..kernels.lanes import LANES, whole
+from ..kernels import attention
+from ..kernels.lanes import LANES
 from ..kernels.narrow import product, product_backward
 from .indices import Indices
 from .workspace import Block, Buffers, flat, gradient
@@ -48,80 +46,6 @@ class Maps:
             to_out = torch.sum(to_outputs, 0, out=gradient(self.out_bias))
             torch.mv(self.out.T, to_out, out=gradient(self.value_bias))
             gradient(self.out).addr_(to_out, self.value_bias)
-
-
-def attending(tensors: Mapping[str, torch.Tensor], heads: int, scale: float) -> "Head | Heads":
-    """The attention of these tensors; one head that fills whole registers is faster alone."""
-    maps = Maps(tensors)
-    if heads == 1 and maps.query.shape[1] % LANES == 0:
-        return Head(maps, scale)
-    return Heads(maps, heads, scale)
-
-
-@dataclass(frozen=True)
-class HeadTables:
-    """The memory of a Head for one problem."""
-
-    indices: Indices
-    queries: torch.Tensor  # [pair, c] W_Q x + b_Q of the pairs that end a context
-    directions: Block  # [pair, d] W_K^T of this
-    mixed: Block  # [context, d]
-    weights: NDArray
-    scores: NDArray
-
-
-class Head:
-    """The maps of a single head; scores are multiplied by `scale`."""
-
-    def __init__(self, maps: Maps, scale: float) -> None:
-        self.maps, self.scale, self.width = maps, scale, maps.query.shape[1]
-        self.product, self.to_product = torch.zeros(2, self.width, self.width)
-        self.room = Buffers()
-
-    def tables(self, indices: Indices) -> HeadTables:
-        return HeadTables(
-            indices,
-            self.room("queries", indices.queries, len(self.maps.query)),
-            self.room.block("directions", indices.queries, self.width),
-            self.room.block("mixed", indices.rows, self.width),
-            flat(self.room("weights", whole(len(indices.slots)))),
-            np.empty(indices.longest, np.float32),
-        )
-
-    def forward(self, tables: HeadTables, vectors: Block, outputs: Block) -> None:
-        """Add the output of attention over these pairs' vectors to outputs [context, d]."""
-        maps, index, queries = self.maps, tables.indices, tables.queries
-        last = vectors.rows[: index.queries]
-        if maps.query_bias is None:
-            torch.mm(last, maps.query.T, out=queries)
-        else:
-            torch.addmm(maps.query_bias, last, maps.query.T, out=queries)
-        torch.mm(queries.mul_(self.scale), maps.key, out=tables.directions.rows)
-        arrays = vectors.array, tables.directions.array, tables.weights, tables.mixed.array
-        one_head.attend(index.slots, index.starts, *arrays, self.width)
-        torch.mm(maps.out, maps.value, out=self.product)
-        outputs.rows.addmm_(tables.mixed.rows, self.product.T)
-        maps.add_bias(outputs.rows)
-
-    def backward(self, tables: HeadTables, vectors: Block, outputs: Block) -> None:
-        """Write the gradients of the maps, and add to the errors of the vectors."""
-        maps, index, queries = self.maps, tables.indices, tables.queries
-        to_product = torch.mm(outputs.errors.T, tables.mixed.rows, out=self.to_product)
-        torch.mm(to_product, maps.value.T, out=gradient(maps.out))
-        torch.mm(maps.out.T, to_product, out=gradient(maps.value))
-        torch.mm(outputs.errors, self.product, out=tables.mixed.errors)
-        directions = tables.directions
-        directions.errors.zero_()
-        arrays = index.slots, index.starts, vectors.array, directions.array, tables.weights
-        errors = tables.mixed.error_array, vectors.error_array, directions.error_array
-        one_head.attend_backward(*arrays, *errors, tables.scores, self.width)
-        torch.mm(queries.T, directions.errors, out=gradient(maps.key))
-        to_queries = torch.mm(directions.errors, maps.key.T, out=queries).mul_(self.scale)
-        torch.mm(to_queries.T, vectors.rows[: index.queries], out=gradient(maps.query))
-        if maps.query_bias is not None:
-            torch.sum(to_queries, 0, out=gradient(maps.query_bias))
-        vectors.errors[: index.queries].addmm_(to_queries, maps.query)
-        maps.bias_backward(outputs.errors)
 
 
 @dataclass(frozen=True)

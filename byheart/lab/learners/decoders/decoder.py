@@ -24,7 +24,7 @@ from ....architectures import Architecture
 from ....architectures.trainable import trainable
 from ...problem import Problem
 from ..kernels import attention
-from .attention import Head, Heads, attending
+from .attention import Heads, Maps
 from .indices import Indices, indices
 from .layers import Activations, Hidden, Output
 from .workspace import Block, Buffers, flat, gradient
@@ -59,10 +59,10 @@ class Decoder:
         learnt = self.tensors.get("positions.weight")
         length = int(sizes["length"])
         self.positions = sinusoids(length, self.width) if learnt is None else learnt
-        self.heads: Head | Heads | None = None
+        self.heads: Heads | None = None
         if heads:
             scale = 1 / math.sqrt(self.narrow) if record.scaled else 1.0
-            self.heads = attending(self.tensors, heads, scale)
+            self.heads = Heads(Maps(self.tensors), heads, scale)
         self.hidden = Hidden(self.tensors) if "hidden.weight" in shapes else None
         self.room = Buffers()
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
