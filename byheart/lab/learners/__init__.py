@@ -61,5 +61,5 @@ def learner(
         kind = Program if record.shared else Decoder
         return kind(architecture, generator)
     if record.problem == "prefixes":
-        return (LoRA if architecture.fixed else GPT2)(architecture, generator, shrink)
+        return (LoRA if architecture.name == "gpt2-lora" else GPT2)(architecture, generator, shrink)
     return start(architecture, problem, generator, shrink)
