@@ -314,8 +314,8 @@ def _windowed(documents: Documents, window: int | str | None) -> Documents:
             told = (
                 f"contexts of {smallest:,} tokens would tell all places apart, and need more "
                 f"memory than is available (`window={smallest}` tries it); the window is "
-                f"{window}, which leaves {len(torn):,} of {len(corpus.ids):,} places with several continuations, "
-                f"the first after {before}"
+                f"{window}, which leaves {len(torn):,} of {len(corpus.ids):,} places with several "
+                f"continuations, the first after {before}"
             )
             documents = replace(documents, notes=(*documents.notes, Message(told)))
     assert not isinstance(window, str)
