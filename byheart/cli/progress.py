@@ -49,9 +49,10 @@ def watching(each: str | None = None, kept: Path | None = None) -> Iterator[Watc
             with _Bar(progress) as watch:
                 yield watch
     except KeyboardInterrupt:
+        left = "nothing is left behind"
         if kept is not None:
-            resumes = f"what is finished is kept in {kept}, and the same command resumes"
-            print(f"byheart: interrupted; {resumes}.", file=sys.stderr)
+            left = f"what is finished is kept in {kept}, and the same command resumes"
+        print(f"byheart: interrupted; {left}.", file=sys.stderr)
         raise
 
 

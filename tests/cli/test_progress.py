@@ -110,3 +110,11 @@ def test_numba_is_named_in_one_place():
         and ("from numba import njit" in path.read_text() or "numba.njit(" in path.read_text())
     ]
     assert files and wrong == []
+
+
+def test_an_interrupt_says_what_is_left(log, tmp_path):
+    _, errors = log
+    for kept, said in ((None, "nothing is left behind"), (tmp_path, "the same command resumes")):
+        with pytest.raises(KeyboardInterrupt), progress.watching(kept=kept):
+            raise KeyboardInterrupt
+        assert said in errors()
