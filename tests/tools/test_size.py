@@ -33,9 +33,16 @@ def test_a_room_that_grows_or_is_new_and_a_package_that_grows_are_named():
     assert [sentence.partition(":")[0] for sentence in sentences] == [
         "data has 1,001 lines of 1,000",
         "attic is a new room",
-        "the package has 1,003 lines of 1,002",
+        "the package has 1,003 lines of Python, of 1,002",
     ]
     assert all("tools/size.json" in sentence for sentence in sentences)
+
+
+def test_the_page_is_beside_the_package():
+    rooms = {"studio": 4, "studio (page)": 9}
+    assert problems(rooms, rooms, ceiling=4) == []
+    (sentence,) = problems(rooms, {**rooms, "studio (page)": 8}, ceiling=4)
+    assert sentence.startswith("studio (page) has 9 lines of 8")
 
 
 def test_every_room_has_a_limit():
