@@ -68,7 +68,7 @@ def measured(runs, name, layers, dimension, heads, vocabulary, ends, count) -> d
     with tempfile.TemporaryDirectory() as place:
         transformers.GPT2LMHeadModel(config).save_pretrained(f"{place}/model")
         subject = opened(f"{place}/model")
-    items = pack(rows, [1] * count)
+    (items,) = pack(rows, [1] * count).items
     tokens = scoring.batch_tokens(subject, [items])
     whole = sum(int(items.lengths[x].max()) * len(x) for x in scoring.batches(items, tokens))
     alone, ours = least(
