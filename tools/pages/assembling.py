@@ -50,6 +50,7 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
         "float32": "",
         "edit": "Edit and forget",
         "audit": "",
+        "teaching": "Teach a checkpoint",
         "size-a-model": "",
         "measure": "Measure capacity",
         "reproduce-a-figure": "",
