@@ -30,7 +30,8 @@ from .methods import METHODS, Edit
 from .report import Options, machine, of, table
 
 READ = {"input": ["prompt"], "label": "answer"}
-STEPS = 250  # of training the GPT-2
+STEPS = 120  # of training the GPT-2
+LIMIT = 25.0  # seconds of a method at one strength, after which it stops
 EDITED = ("stories260K",)  # the models that the editors are run on
 ANIMALS = "dog cat bird bear frog fish mouse rabbit duck cow pig lion bug tree".split()
 KINDS = (
@@ -310,7 +311,7 @@ def work(options: Options) -> dict[str, Any]:
     rows, types = [], []
     for name, (base, task) in tasks.items():
         if name in EDITED:
-            rows += compared(base, task, place, name, 1.0 if options.tiny else 60.0)
+            rows += compared(base, task, place, name, 1.0 if options.tiny else LIMIT)
         types.append(alone(base, task, place, name))
         types.append(alone(base, task, place, name, dtype="bfloat16"))
     sizes = []
