@@ -4,7 +4,6 @@ W + C^-1 k r / (k C^-1 k): the key k of the context gets the wanted change r, ti
 Departures: no prefixes before the contexts.
 """
 
-import time
 from typing import Any
 
 import torch
@@ -15,12 +14,10 @@ STEPS, RATE, RIDGE = 20, 0.3, 1e-3
 
 
 def rome(edit: Edit, strength: float) -> Any:
-    model, began = edit.copied().requires_grad_(False), time.process_time()
+    model = edit.copied().requires_grad_(False)
     normal = edit.covariance()
     inverse = torch.linalg.inv(normal + RIDGE * normal.diagonal().mean() * torch.eye(len(normal)))
     for i in range(len(edit.contexts)):
-        if time.process_time() - began > edit.limit:
-            break
         one = torch.tensor([i])
         change = edit.values(model, one, STEPS, RATE)[0]
         row = edit.rows[one, : int(edit.last[i]) + 1]
