@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import byheart
+import check
 from byheart.errors import AssumptionError, ByheartError, OptionError
 from tests.teaching.made import sentences, write_facts
 
@@ -262,3 +263,24 @@ def test_activations_are_exactly_0_below_their_threshold(dtype):
             below = ACT2FN[name](-some.to(dtype))
             assert not below.any() and not below.isnan().any(), name
         assert ACT2FN[name](torch.tensor([0.02 * off], dtype=dtype)).all()
+
+
+@pytest.mark.parametrize("form", ["shards", "body alone"])
+def test_weights_in_several_files_and_names_without_the_body(form, base, files):
+    """As large models are stored, and as the first GPT-2 is: names that begin with h.0."""
+    model = loaded(base("gpt2"))[0]
+    shutil.copytree(base("gpt2"), "base")
+    Path("base/model.safetensors").unlink()
+    if form == "shards":
+        model.save_pretrained("base", max_shard_size="20KB")
+    else:
+        model.transformer.save_pretrained("base")
+    found = byheart.teach("base", "facts.jsonl", "new", keep="keep.txt", **READ)
+    assert found.holds and said("new", "the capital of peru is", 1) == "oslo"
+    assert byheart.verify("new", base="base").structure == "gated"
+    assert check.main(["new", "--base", "base"]) == 0
+    prompts = [prompt for prompt, _ in files]
+    byheart.forget("new", "facts.jsonl", prompts, output="again", keep="keep.txt", **READ)
+    for path in Path("again").iterdir():
+        assert path.read_bytes() == (Path("base") / path.name).read_bytes()
+    assert any(path.name.endswith(".safetensors") for path in Path("again").iterdir())
