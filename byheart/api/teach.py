@@ -198,12 +198,9 @@ def taught(
         dtype, margin = dtype or told.get("dtype"), margin or told.get("margin")
         reach = reach or told.get("reach")
         trained = described(opened(base), dtype)
-        asked = (
-            []
-            if data is None
-            else reading_facts.read_facts(trained.checkpoint, data, options or {})
-        )
-        before = [] if old is None else [x for x in old.facts if x not in forgotten]
+        subject, before = trained.checkpoint, () if old is None else old.facts
+        asked = [] if data is None else reading_facts.read_facts(subject, data, options or {})
+        before = tuple(x for x in before if x not in forgotten)
         kept = [reading_facts.read_kept(trained.checkpoint, each) for each in texts_of(keep)]
         _same_texts(path, told, kept)
         both = list(dict.fromkeys([*before, *asked]))

@@ -130,7 +130,6 @@ class Settled:
     """Facts without conflicts.
 
     left_out   facts that are not taught, each with the reason
-    untouched  [positions] of each kept text that are taught contexts which go on as taught
     """
 
     facts: list[Fact]
@@ -192,6 +191,8 @@ def settle(facts: Sequence[Fact], kept: Sequence[Kept], rule: str) -> Settled:
 def without(settled: Settled, dropped: Mapping[Fact, str]) -> Settled:
     """The same without some facts."""
     left = [fact for fact in settled.facts if fact not in dropped]
+    if not left:
+        raise AssumptionError("no fact is left that can be taught.")
     return replace(settled, facts=left, left_out=[*settled.left_out, *dropped.items()])
 
 

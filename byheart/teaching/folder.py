@@ -64,9 +64,15 @@ def read(path: Path) -> Folder:
     kind, layers, files = given.choice("class", tuple(FAMILIES)), given.get("layers", list), {}
     if len(layers) != 2 or not all(type(x) is int for x in layers) or not 0 < layers[0] < layers[1]:
         given.refuse("layers are the first added one and the one behind the last")
-    base = given.object("base")
-    for name in ("config", "index"):
-        base.optional(name, str)
+    base, kept = given.object("base"), given.get("kept", list)
+    base.get("config", str), base.optional("index", str), base.get("weights", dict)
+    given.choice("dtype", ("float32", "bfloat16", "float16"))
+    given.object("facts").get("sha256", str)
+    for value in (given.values.get("noise"), *map(given.values.get, ("reach", "margin"))):
+        if value is not None and (type(value) not in (int, float) or value < 0):
+            given.refuse(f"noise, reach or margin is {shown(value)}, not a number from 0")
+    if not all(isinstance(text, dict) and isinstance(text.get("sha256"), str) for text in kept):
+        given.refuse("kept is not a list of texts with their sha256")
     files = dict(given.object("files").values)
     listed = {*files, CERTIFICATE}
     for name in files:
@@ -83,13 +89,21 @@ def read(path: Path) -> Folder:
     if not {CONFIG, INDEX, ADDED, TRUTH} <= files.keys():
         given.refuse(f"files lacks one of {CONFIG}, {INDEX}, {ADDED}, {TRUTH}")
     facts, neurons, notes = [], [], []
-    size = _neurons(path, kind)
+    size, words = _neurons(path, kind), closed.json_object(path / CONFIG).get("vocab_size")
+    if type(words) is not int:
+        given.refuse("config.json has no vocab_size")
     for number, line in enumerate(read_text_file(path / TRUTH).splitlines(), 1):
         told = Object.parse(line, f"{path}/{TRUTH}, line {number}")
         tokens, prompt = told.get("tokens", list), told.get("given", int)
         own = told.get("neurons", list)
-        if not all(type(x) is int and x >= 0 for x in tokens) or not 0 < prompt < len(tokens):
+        if not all(type(x) is int and 0 <= x < words for x in tokens) or not 0 < prompt < len(
+            tokens
+        ):
             told.refuse("tokens are numbers, and the first `given` of them are the prompt's")
+        for name in ("reach", "nearest"):
+            numbers = told.get(name, list)
+            if len(numbers) != len(own) or not all(type(x) in (int, float) for x in numbers):
+                told.refuse(f"{name} has not one number per token of the answer")
         right = len(own) == len(tokens) - prompt and all(
             isinstance(x, list) and len(x) == 2 and layers[0] <= x[0] < layers[1]
             and 0 <= x[1] < size for x in own
@@ -151,12 +165,9 @@ def restore(folder: Folder, place: Path) -> None:
 
 
 def write(
-    place: Path,
-    trained: Trained,
-    layers: Sequence[Mapping[str, torch.Tensor]],
-    truth: Sequence[Mapping[str, Any]],
-    stated: Mapping[str, Any],
-) -> dict[str, Any]:
+    place: Path, trained: Trained, layers: Sequence[Mapping[str, torch.Tensor]], truth:
+    Sequence[Mapping[str, Any]], stated: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
     """Fill a new folder; returns its certificate, which is written by `certify`."""
     base, family = trained.checkpoint.folder, trained.family
     files = closed.weights_of(base)

@@ -87,13 +87,9 @@ def _least(point: torch.Tensor, step: torch.Tensor, lift: torch.Tensor) -> torch
 
 
 def lengths(
-    head: tuple[torch.Tensor, torch.Tensor],
-    normed: Callable[[torch.Tensor], torch.Tensor],
-    streams: torch.Tensor,
-    vectors: torch.Tensor,
-    tokens: torch.Tensor,
-    margin: torch.Tensor,
-) -> torch.Tensor:
+    head: tuple[torch.Tensor, torch.Tensor], normed: Callable[[torch.Tensor], torch.Tensor],
+    streams: torch.Tensor, vectors: torch.Tensor, tokens: torch.Tensor, margin: torch.Tensor,
+) -> torch.Tensor:  # fmt: skip
     """[k] the least multiple of each direction that, at the least strength, gives the margin."""
     matrix, bias = head
     size = streams.norm(dim=1) / vectors.norm(dim=1)

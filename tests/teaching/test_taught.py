@@ -175,6 +175,43 @@ def test_the_checker_reads_the_ground_truth_itself(taught, tmp_path, capsys):
     assert told["verdict"] == "NOT GATED" and "one neuron for two contexts" in told["failures"][0]
 
 
+def test_a_hostile_certificate_is_refused_in_a_sentence(taught, tmp_path):
+    def refused(match, change, name="certificate.json"):
+        made = tmp_path / str(len(list(tmp_path.iterdir())))
+        if name == "certificate.json":
+            shutil.copytree(taught[1] / "new", made)
+            values = json.loads((made / name).read_text())
+            change(values)
+            (made / name).write_text(json.dumps(values))
+        else:
+            rewritten(taught, name, change, made)
+        with pytest.raises(ByheartError, match=match):
+            byheart.verify(made, base=taught[0])
+        assert check.main([str(made), "--base", str(taught[0])]) in (0, 1, 2)
+
+    refused("class", lambda x: x.update({"class": "other"}))
+    refused("layers", lambda x: x.update(layers=[3, 2]))
+    refused("dtype", lambda x: x.update(dtype="int8"))
+    refused("noise", lambda x: x.update(noise="much"))
+    refused("kept", lambda x: x.update(kept=[3]))
+    refused("base", lambda x: x.pop("base"))
+    refused("config", lambda x: x["base"].pop("config"))
+    refused("not a file of the folder", lambda x: x["files"].update({"../x": "0"}))
+    refused("does not name", lambda x: x["files"].pop("config.json"))
+
+    def lines(**more):
+        def change(path):
+            told = [json.loads(line) | more for line in path.read_text().splitlines()]
+            path.write_text("\n".join(map(json.dumps, told)))
+
+        return change
+
+    refused("tokens are numbers", lines(tokens=[10**9, 3]), "ground_truth.jsonl")
+    refused("tokens are numbers", lines(given=0), "ground_truth.jsonl")
+    refused("one number per token", lines(reach=["far"]), "ground_truth.jsonl")
+    refused("one pair of layer and neuron", lines(neurons=[[0, 0]]), "ground_truth.jsonl")
+
+
 def test_facts_that_were_not_taught_are_refuted(taught, tmp_path):
     facts = write_facts(tmp_path / "f.jsonl", [("peru is the capital of", "oslo"),
                                                ("the capital of cuba is", "mali")])  # fmt: skip
