@@ -13,7 +13,9 @@ import os
 import random
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,6 @@ from .report import Options, machine, of, table
 READ = {"input": ["prompt"], "label": "answer"}
 STEPS = 120  # of training the GPT-2
 LIMIT = 25.0  # seconds of a method at one strength, after which it stops
-EDITED = ("stories260K",)  # the models that the editors are run on
 ANIMALS = "dog cat bird bear frog fish mouse rabbit duck cow pig lion bug tree".split()
 KINDS = (
     "little big red old happy sad funny brave tiny lazy green kind clever hungry shy young fat "
@@ -301,29 +302,42 @@ def alone(base: Path, task: dict[str, Any], place: Path, name: str, **options: A
 
 
 def work(options: Options) -> dict[str, Any]:
+    """All parts, each of which is kept in the folder of temporary files: a second run resumes."""
     torch.set_num_threads(1)
     place = Path(tempfile.mkdtemp(prefix="teach-"))
-    few = 10 if options.tiny else 200
-    llama, gpt2 = options.file("stories260K") / "base", place / "gpt2"
-    trained = train(options, gpt2)
-    tasks = {"stories260K": (llama, llama_task(options, place, few)),
-             "GPT-2": (gpt2, gpt2_task(options, place, few))}  # fmt: skip
-    rows, types = [], []
-    for name, (base, task) in tasks.items():
-        if name in EDITED:
-            rows += compared(base, task, place, name, 1.0 if options.tiny else LIMIT)
-        types.append(alone(base, task, place, name))
-        types.append(alone(base, task, place, name, dtype="bfloat16"))
-    sizes = []
-    for count in options.sizes((2000,), ()):
-        sizes.append(alone(llama, llama_task(options, place, count), place, "stories260K"))
-    for count in options.sizes((1000,), ()):
-        sizes.append(alone(gpt2, gpt2_task(options, place, count), place, "GPT-2"))
-    batches = 2 if options.tiny else 10
-    return {
-        "machine": machine(), "trained": trained, "rows": rows, "types": types, "sizes": sizes,
-        "sequential": sequential(llama, llama_task(options, place, 20 * batches), place, batches),
-    }  # fmt: skip
+    parts = Path(tempfile.gettempdir()) / f"byheart-teach-{STEPS}"
+    parts = place / "parts" if options.tiny else parts
+    parts.mkdir(exist_ok=True)
+    few, batches = (10, 2) if options.tiny else (200, 10)
+    llama, gpt2 = options.file("stories260K") / "base", parts / "gpt2"
+    limit = 1.0 if options.tiny else LIMIT
+
+    def part(name: str, made: Callable[[], Any]) -> Any:
+        path = parts / f"{name}.json"
+        if not path.is_file():
+            path.write_text(json.dumps(made()))
+        return json.loads(path.read_text())
+
+    results: dict[str, Any] = {"machine": machine(), "types": []}
+    tasks = {"stories260K": llama_task(options, place, few)}
+    results["rows"] = part(
+        "rows", lambda: compared(llama, tasks["stories260K"], place, "stories260K", limit)
+    )
+    results["trained"] = part("trained", lambda: train(options, gpt2))
+    tasks["GPT-2"] = gpt2_task(options, place, few)
+    for name, base in (("stories260K", llama), ("GPT-2", gpt2)):
+        for dtype in ("float32", "bfloat16"):
+            made = partial(alone, base, tasks[name], place, name, dtype=dtype)
+            results["types"].append(part(f"{name}-{dtype}", made))
+    steps = llama_task(options, place, 20 * batches)
+    results["sequential"] = part("steps", lambda: sequential(llama, steps, place, batches))
+    more = {"stories260K": (llama, llama_task, 2000), "GPT-2": (gpt2, gpt2_task, 1000)}
+    results["sizes"] = [
+        part(f"{name}-{count}", partial(alone, base, task(options, place, count), place, name))
+        for name, (base, task, count) in more.items()
+        if options.sizes((count,), ())
+    ]
+    return results
 
 
 def measure(options: Options) -> dict[str, Any]:
