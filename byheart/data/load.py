@@ -70,7 +70,7 @@ numeric    Tables: encode columns of numbers as one vector, as one token each, o
 between    Tables: the token between columns of text (default: | or ||, ...).
 empty      Tables: refuse, skip or keep rows with an empty cell.
 unit       Text: tokens are words with their spaces (word), words and punctuation (wordpunct), char.
-tokenizer  Text: a tokenizer.json, a folder with one, bpe:N to train one of N tokens, or word.
+tokenizer  Text: a tokenizer.json, a folder with one, or made of it: bpe:N, word, phrases[:N].
 documents  Text: where documents end: separator, blank, line or whole.
 length     Truncate documents or rows to N tokens.
 window     Contexts are the last N tokens; auto: the fewest without conflicts.
@@ -226,8 +226,10 @@ def load(
             document are the document; "wordpunct", words and punctuation without white space;
             "char".
         tokenizer: What splits a text into tokens, instead of `unit`: a tokenizer.json, a folder
-            that holds one, "bpe:8000" to train GPT-2's byte-level BPE on this very text, or "word"
-            for a tokenizer.json with one token for every word of this text.
+            that holds one, "bpe:8000" to train GPT-2's byte-level BPE on this very text, "word"
+            for a tokenizer.json with one token for every word of this text, or "phrases" for one
+            with frequent sequences of words, too, which makes small networks that answer at the
+            ends of phrases only ("phrases:2000": at most 2,000 of them).
         documents: Where a document of a text ends: at a line "<|endoftext|>" ("separator"), at a
             blank line ("blank"), with every line ("line"), with the file ("whole"), or whichever
             of the first three the text suggests ("auto"; in a folder, every file is one).
