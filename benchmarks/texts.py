@@ -6,8 +6,8 @@ one document whose contexts are the fewest last tokens without conflicts (`--doc
 nothing but these pieces:
 
 network     its code word (bits.encoded), which is decoded again
-vocabulary  the words in alphabetical order and the length of each one's code word, from which the
-            order of the labels follows, both compressed by xz
+vocabulary  the words, front coded, phrases as pairs of shorter ones, and the length of each one's
+            code word, from which the order of the labels follows (byheart/exact/vocabulary.py)
 rest        the first token, the number of tokens, words that only end the text, and what the reader
             of texts leaves out: a byte order mark, carriage returns, white space at both ends
 
@@ -27,22 +27,31 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import regex as re
 
 import byheart
 from byheart.claims.claim import Words
+from byheart.data.readers.tokenizers import WORD
 from byheart.exact.codeword import decode, encode
+from byheart.exact.vocabulary import decode as words_of
+from byheart.exact.vocabulary import encode as vocabulary_of
 from byheart.gadgets.blocks import digit_order
+from byheart.machine.streams import Source
 from byheart.models.recall import continued
 
 from .report import ROOT, Options, machine, table
 
 BOOK = ROOT / "byheart/data/book.txt"
-LARGEST_CHAR = 200_000  # bytes of a text that is also compiled in characters
+LARGEST_CHAR = 200_000  # bytes of a text that is also compiled in characters, others in phrases
+PHRASES = "phrases"
+# bytes in phrases, everything counted, and no more parameters than in words
+MOST = {"tinyshakespeare.txt": 325_000, "tinystories.txt": 288_000, "moby.txt": 376_000}
 TINY = "the cat sat on the mat and the dog sat on the cat"
 SOURCES = {  # what they are, and where readers find them
     "book.txt": ("the book of the demo", "ships with byheart"),
@@ -122,7 +131,8 @@ def measured(path: Path, unit: str) -> dict:
     """All numbers of one text."""
     data = path.read_bytes()
     started = time.process_time()
-    dataset = byheart.load(path, format="txt", unit=unit, documents="whole", window="auto")
+    split = {"tokenizer": unit} if unit == PHRASES else {"unit": unit}
+    dataset = byheart.load(path, format="txt", documents="whole", window="auto", **split)
     model = byheart.compile(dataset)
     built = time.process_time() - started
     tokens = [dataset[0][0][0], *(dataset.label(i) for i in range(len(dataset)))]
@@ -132,7 +142,7 @@ def measured(path: Path, unit: str) -> dict:
     started = time.process_time()
     unread = [label for label in model.labels if label not in model.places]
     recited = None
-    if unit == "word":
+    if unit != "char":
         recited = recitation(model, code, vocabulary, unread, tokens)
     row = {
         "text": path.name,
@@ -145,7 +155,7 @@ def measured(path: Path, unit: str) -> dict:
         "parameters": model.parameters.nonzero,
         "bits_total": model.bits.total,
         "network": len(code),
-        "words": sum(len(part) for part in vocabulary),
+        "words": len(vocabulary),
         "rest": len(json.dumps([*rest.values(), unread, tokens[0], len(tokens)]).encode()),
         "entropy": round(model.bits.entropy / 8),
         **compressed(data),
@@ -162,31 +172,22 @@ def measured(path: Path, unit: str) -> dict:
     return row
 
 
-def packed(labels: Sequence[str]) -> tuple[bytes, bytes]:
-    """The words in alphabetical order, and in which alphabetical run of the ranks each of them is.
-
-    Labels are ranked by the lengths of their code words, so that there are at most as many runs.
-    """
-    run, runs = 0, {}
-    ranked = [labels[output] for output in digit_order(len(labels))]
-    for before, label in zip(["", *ranked], ranked, strict=False):
-        run += label < before
-        runs[label] = run
-    names = sorted(labels)
-    return xz("\0".join(names).encode()), xz(bytes(runs[name] for name in names))
+def packed(labels: Sequence[str]) -> bytes:
+    """The labels, ranked by the lengths of their code words."""
+    cut = partial(re.findall, re.compile(WORD))
+    return vocabulary_of([], labels, digit_order(len(labels)), cut)
 
 
-def unpacked_labels(vocabulary: tuple[bytes, bytes]) -> tuple[str, ...]:
+def unpacked_labels(vocabulary: bytes) -> tuple[str, ...]:
     """All labels in the order of the network's outputs."""
-    names, runs = (lzma.decompress(part) for part in vocabulary)
-    ranked = [name for _, name in sorted(zip(runs, names.decode().split("\0"), strict=True))]
-    return tuple(ranked[rank] for rank in np.argsort(digit_order(len(ranked))))
+    _, ranked = words_of(Source(vocabulary, "vocabulary"))
+    return tuple(str(ranked[rank]) for rank in np.argsort(digit_order(len(ranked))))
 
 
 def recitation(
     model: byheart.Model,
     code: bytes,
-    vocabulary: tuple[bytes, bytes],
+    vocabulary: bytes,
     unread: list[str],
     tokens: list[str],
 ) -> list[str]:
@@ -216,7 +217,8 @@ def measure(options: Options) -> dict:
     measured(BOOK, "word")  # compile the kernels
     rows = []
     for path in [BOOK, *texts]:
-        for unit in ("word", "char") if path.stat().st_size <= LARGEST_CHAR else ("word",):
+        large = path.stat().st_size > LARGEST_CHAR
+        for unit in ("word", PHRASES if large else "char"):
             rows.append(measured(path, unit))
             print(json.dumps(rows[-1]), flush=True)
     return {"machine": machine(), "rows": rows}
@@ -267,4 +269,13 @@ def markdown(results: dict) -> str:
 
 
 def missed(results: dict) -> list[str]:
-    return [f"{row['text']}: not restored" for row in results["rows"] if not row["exact"]]
+    rows = results["rows"]
+    found = [f"{row['text']}: not restored" for row in rows if not row["exact"]]
+    words = {row["text"]: row["parameters"] for row in rows if row["unit"] == "word"}
+    for row in rows:
+        most = MOST.get(row["text"], row["total"])
+        if row["unit"] == PHRASES and (
+            row["total"] > most or row["parameters"] > words[row["text"]]
+        ):
+            found.append(f"{row['text']}, in phrases: {row['total']:,} bytes")
+    return found

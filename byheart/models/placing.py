@@ -14,11 +14,16 @@ from ..claims.answer import Answer, Question
 from ..claims.model import ModelData
 from ..data.layout import Layout
 from ..data.readers.text import SPACED_RULE
+from ..data.readers.tokenizers import PHRASES
 from .kinds import kind_of
 from .questions import tokens_of
 from .source import stored
 
 MARKS = ("\u0120", "\u2581")  # tokenizers write the space before a word as one of these
+
+ENDS = "this model answers at the ends of its phrases only"
+INSIDE = f"a word stands inside a phrase: {ENDS}"
+UNFINISHED = f"{ENDS}, and this question may end inside one"
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,18 @@ class Placed:
 def asked(model: ModelData, question: Question) -> Placed:
     """A list of tokens as it is; text as a context, read as `byheart recall` reads a line."""
     tokens = tokens_of(model, question)
-    return placed(model, tokens) if isinstance(question, str) else Placed(tokens)
+    if not isinstance(question, str):
+        return Placed(tokens)
+    found = placed(model, tokens)
+    if found.note or not tokens or not _phrases(model):
+        return found
+    last = str(tokens[-1])
+    longer = any(len(str(x)) > len(last) and str(x).startswith(last) for x in model.places)
+    return replace(found, note=UNFINISHED if longer else None)
+
+
+def _phrases(model: ModelData) -> bool:
+    return str(stored(model).get("tokenizer")).partition(":")[0] == PHRASES
 
 
 def fitting(model: ModelData, tokens: Sequence) -> list:
@@ -63,17 +79,19 @@ def placed(model: ModelData, question: Sequence) -> Placed:
         own = first.lstrip()
         readings = sorted((x for x in model.places if str(x).lstrip() == own), key=len)  # type: ignore[arg-type]
         readings = sorted(readings, key=lambda x: x != first)  # as it is written, before others
+    phrases = _phrases(model)
     if "tokenizer" in loading and isinstance(first, str):
         readings = [first, *(mark + first for mark in MARKS)]
         readings = [x for x in readings if x in model.places]
     if not readings or kind_of(model).answer.numbers(model, [readings[0], *tokens[1:]]) is None:
-        return Placed(tokens)  # a word outside the vocabulary
+        return Placed(tokens, INSIDE if phrases else None)  # a word outside the vocabulary
     starts = model.record.data.beginnings
     needs = "this model knows its texts from their beginning on"
     if window is not None:
         needs = f"this model needs the last {window} tokens unless the text begins here"
         if window == 1:
             needs = "this model needs the last token unless the text begins here"
+    needs += f"; {ENDS}" if phrases else ""
     if starts is None:  # a folder of version 0.1, or very many texts
         short = window is None or len(tokens) < window
         return Placed([readings[0], *tokens[1:]], needs if short and window else None)

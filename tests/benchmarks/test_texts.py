@@ -32,7 +32,7 @@ def test_a_text_is_restored_from_its_pieces(tmp_path, data):
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 300])
-def test_the_order_of_the_labels_is_packed_as_their_runs(count):
+def test_the_order_of_the_labels_is_packed(count):
     """Any order is restored, if it has at most 256 runs."""
     names = [f"w{i * 7919 % count:03}" for i in range(count)]
     assert texts.unpacked_labels(texts.packed(names)) == tuple(names)

@@ -57,7 +57,8 @@ def _best(ids: Ints, size: int, rules: int) -> list[tuple[int, int]]:
         - (after - _bits(times))
         - np.maximum(price - np.log2((rules + 1) / np.e + 1), CHEAPEST)
     )
-    limit, chosen = max(FEWEST, min(MOST, int(rules * BATCH) + 5)), []
+    limit = max(FEWEST, min(MOST, int(rules * BATCH) + 5))
+    chosen: list[tuple[int, int]] = []
     first: set[int] = set()
     last: set[int] = set()
     order = np.argsort(-gain, kind="stable")[:4000]

@@ -103,7 +103,7 @@ def _reading(kind: str, loading: Mapping[str, Any]) -> Reading:
     if chosen.get("window") == "auto":
         raise ByheartError("`window='auto'` needs the corpus in one memory; give window a number.")
     if "tokenizer" in chosen:
-        if str(chosen["tokenizer"]).startswith("bpe:"):
+        if str(chosen["tokenizer"]).startswith(("bpe:", "phrases")):
             raise ByheartError(
                 "`tokenizer='bpe:...'` is trained on a whole text; give shards a tokenizer.json."
             )
