@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..teaching.plan import Plan
 
 DTYPES = ("float32", "bfloat16", "float16")
+MISSES = 3  # that are told
 OTHERS = ("keep", "reach", "margin", "dtype", "on_conflict", "leave_out", "output", "force")
 
 
@@ -261,8 +262,8 @@ def _observed(
         texts.append(KeptText(text.name, text.sha256, **seen, room=room, cut=text.cut))
     contexts = list(plan.contexts)
     owner = {x: fact for fact in facts for x in fact.contexts}
-    misses = []
-    for i in plan.keys.room.argsort()[:3].tolist():
+    misses = list[Miss]()
+    for i in plan.keys.room.argsort()[: 4 * MISSES].tolist():
         if plan.keys.kept[i] <= plan.keys.nearest[i]:
             name, tokens = spot(kept, int(plan.keys.place[i]))
             words = base.checkpoint.tokenizer.decode(list(tokens))[-60:] if facts[0].prompt else ""
@@ -272,7 +273,8 @@ def _observed(
         else:
             continue
         found = (float(plan.keys.room[i]), float(plan.reach[i]))
-        misses.append(Miss(owner[contexts[i]].name, *found, neighbour))
+        if neighbour not in [miss.fact for miss in misses] and len(misses) < MISSES:
+            misses.append(Miss(owner[contexts[i]].name, *found, neighbour))
     sizes = (base.checkpoint.parameters, made.checkpoint.parameters)
     return Taught(
         folder=str(output),
