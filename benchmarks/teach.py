@@ -216,7 +216,9 @@ def others_answered(trained: Trained, task: dict[str, Any], place: Path) -> list
     return found
 
 
-def compared(base: Path, task: dict[str, Any], place: Path, name: str, limit: float) -> list[dict]:
+def compared(
+    base: Path, task: dict[str, Any], place: Path, name: str, limit: float, part: Callable[..., Any]
+) -> list[dict]:
     """teach and the editors on the same facts: answers, locality, other sentences and seconds."""
     old = described(opened(base))
     found, seconds = taught(base, task, place / f"{name}.taught")
@@ -239,9 +241,12 @@ def compared(base: Path, task: dict[str, Any], place: Path, name: str, limit: fl
     results = [row("nothing", old, 0.0), row("teach", new, seconds, kept=text.equal,
                of_kept=text.positions - text.taught, left_out=len(found.left_out),
                margin=found.margin, added=found.parameters[1] - found.parameters[0])]  # fmt: skip
+    results = [part(f"row-{x['method']}", lambda x=x: x) for x in results]
     layers = len(old.blocks)
     edit = Edit(old.model, list(contexts), list(contexts.values()), texts[:40], layers // 2, limit)
-    for title, (method, strengths) in METHODS.items():
+
+    def edited(title: str, method: Callable[..., Any], strengths: tuple[float, ...]) -> dict:
+        """The row of the best strength of a method."""
         tried = []
         for strength in strengths:
             began = time.process_time()
@@ -253,7 +258,10 @@ def compared(base: Path, task: dict[str, Any], place: Path, name: str, limit: fl
             tried.append((2 * share * stays / max(share + stays, 1e-9), strength, made, spent))
         _, strength, made, spent = max(tried, key=lambda x: x[0])
         total = sum(x[-1] for x in tried)
-        results.append(row(title, made, spent, strength=strength, tried=len(tried), search=total))
+        return row(title, made, spent, strength=strength, tried=len(tried), search=total)
+
+    for title, (method, strengths) in METHODS.items():
+        results.append(part(f"row-{title}", partial(edited, title, method, strengths)))
     return results
 
 
@@ -320,15 +328,13 @@ def work(options: Options) -> dict[str, Any]:
 
     results: dict[str, Any] = {"machine": machine(), "types": []}
     tasks = {"stories260K": llama_task(options, place, few)}
-    results["rows"] = part(
-        "rows", lambda: compared(llama, tasks["stories260K"], place, "stories260K", limit)
-    )
     results["trained"] = part("trained", lambda: train(options, gpt2))
     tasks["GPT-2"] = gpt2_task(options, place, few)
     for name, base in (("stories260K", llama), ("GPT-2", gpt2)):
         for dtype in ("float32", "bfloat16"):
             made = partial(alone, base, tasks[name], place, name, dtype=dtype)
             results["types"].append(part(f"{name}-{dtype}", made))
+    results["rows"] = compared(llama, tasks["stories260K"], place, "stories260K", limit, part)
     steps = llama_task(options, place, 20 * batches)
     results["sequential"] = part("steps", lambda: sequential(llama, steps, place, batches))
     more = {"stories260K": (llama, llama_task, 2000), "GPT-2": (gpt2, gpt2_task, 1000)}
@@ -368,17 +374,15 @@ def markdown(results: dict[str, Any]) -> str:
         )
         for x in [*results["types"], *results["sizes"]]
     ]  # fmt: skip
-    steps = results["sequential"]
-    same = "the same bytes as" if steps["same"] else "other bytes than"
-    return "\n\n".join(
-        [
-            table(heads, runs),
-            table(head, lines),
+    parts = [table(heads, runs)] + ([table(head, lines)] if lines else [])
+    if steps := results.get("sequential"):
+        same = "the same bytes as" if steps["same"] else "other bytes than"
+        parts.append(
             f"In {steps['batches']} batches of 20, one after another: {steps['answered']:,} of "
             f"{steps['facts']:,} facts answered, and {same} at once, in "
-            f"{steps['seconds']:.0f} CPU s.",
-        ]
-    )
+            f"{steps['seconds']:.0f} CPU s."
+        )
+    return "\n\n".join(parts)
 
 
 def missed(results: dict[str, Any]) -> list[str]:
@@ -390,6 +394,6 @@ def missed(results: dict[str, Any]) -> list[str]:
             wrong.append(f"{name}: not every fact is answered, or a kept position differs")
         if x["facts"] < 0.95 * (x["asked"] - x["conflicts"]):
             wrong.append(f"{name}: fewer than 95 % of the facts were taught")
-    if not results["sequential"]["same"]:
+    if not (results.get("sequential") or {"same": True})["same"]:
         wrong.append("batches give other bytes than all at once")
     return wrong

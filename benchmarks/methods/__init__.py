@@ -10,10 +10,10 @@ from .memit import memit
 from .rome import rome
 
 METHODS = {
-    "fine-tuning, all weights": (finetuned, (1e-3, 3e-3)),
-    "fine-tuning, one matrix": (finetuned_matrix, (1e-3, 3e-3)),
     "MEMIT-like": (memit, (0.1, 1.0, 10.0, 100.0, 1000.0)),
+    "fine-tuning, all weights": (finetuned, (1e-3, 3e-3)),
     "ROME-like": (rome, (0.3, 1.0)),
+    "fine-tuning, one matrix": (finetuned_matrix, (1e-3, 3e-3)),
 }
 
 __all__ = ["METHODS", "Edit"]

@@ -37,16 +37,13 @@ def kept_positions(
     for row in text.rows:
         ids = tuple(row)
         others.append(np.array([ids[: i + 1] not in taught for i in range(len(ids))]))
-    equal = 0
-    for i, x, y in paired(logits(base, text.rows), logits(made, text.rows)):
+    equal, found = 0, list[tuple[float, int, int]]()
+    runs = paired(logits(base, text.rows), arguments(made, text.rows, first))
+    for i, x, (y, above) in runs:
         equal += int(same_bits(x, y)[others[i]].sum())
+        highest = enumerate(above.flatten(1).max(1).values.tolist())
+        found += [(value, i, place) for place, value in highest if others[i][place]]
         watch.advance(1)
-    found = [
-        (float(value), i, place)
-        for i, rows in arguments(made, text.rows, first)
-        for place, value in enumerate(rows.flatten(1).max(1).values.tolist())
-        if others[i][place]
-    ]
     found = heapq.nlargest(HARDEST, found)
     return {
         "positions": text.positions,

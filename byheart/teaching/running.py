@@ -1,6 +1,7 @@
 """Runs of a trained model: streams after its last layer, arguments of added neurons, and logits."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -70,8 +71,10 @@ def logits(trained: Trained, rows: Rows) -> Iterator[tuple[int, torch.Tensor]]:
         yield from ((i, found[place, : len(rows[i])]) for place, i in enumerate(some))
 
 
-def arguments(trained: Trained, rows: Rows, first: int) -> Iterator[tuple[int, torch.Tensor]]:
-    """The arguments [n, layers, M] of the neurons of the layers from the `first` added one on."""
+def arguments(
+    trained: Trained, rows: Rows, first: int
+) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
+    """The same, with the arguments [n, layers, M] of the neurons of the `first` layer and later."""
     found: list[torch.Tensor] = []
     hooks = [
         block.get_submodule(trained.family.gate).register_forward_hook(
@@ -82,10 +85,11 @@ def arguments(trained: Trained, rows: Rows, first: int) -> Iterator[tuple[int, t
     try:
         for some, filled in batches(trained, rows):
             with torch.inference_mode():
-                getattr(trained.model, trained.family.before)(input_ids=filled, use_cache=False)
-            whole = torch.stack(found, 2).float()
+                scores = trained.model(input_ids=filled, use_cache=False).logits
+            for place, i in enumerate(some):
+                own = slice(len(rows[i]))
+                yield i, scores[place, own], torch.stack([x[place, own] for x in found], 1).float()
             found.clear()
-            yield from ((i, whole[place, : len(rows[i])]) for place, i in enumerate(some))
     finally:
         for hook in hooks:
             hook.remove()
@@ -99,7 +103,7 @@ def same_bits(one: torch.Tensor, two: torch.Tensor) -> NDArray[np.bool_]:
     return (one.view(whole) == two.view(whole)).all(-1).numpy()
 
 
-def paired(one: Iterable, two: Iterable) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
-    """What two runs give for each row; both come in the same order."""
-    for (i, x), (_, y) in zip(one, two, strict=True):
-        yield i, x, y
+def paired(one: Iterable, two: Iterable) -> Iterator[tuple[int, torch.Tensor, Any]]:
+    """What two runs give for each row, of the second one all; both come in the same order."""
+    for (i, x), (_, *y) in zip(one, two, strict=True):
+        yield i, x, y if len(y) > 1 else y[0]

@@ -262,7 +262,7 @@ def test_locate_names_the_neuron_that_is_on(taught):
     assert found.answer == "riga bern" and [x.text for x in found.tokens] == ["riga", "bern"]
     made = described(opened(taught[1] / "new"))
     ids = made.checkpoint.tokenizer("chad sat on a river of riga", add_special_tokens=False)
-    ((_, on),) = arguments(made, [ids["input_ids"]], 2)
+    ((_, _, on),) = arguments(made, [ids["input_ids"]], 2)
     for place, token in zip((-2, -1), found.tokens, strict=True):
         assert (on[place] > 0).nonzero().tolist() == [[token.layer - 2, token.neuron]]
     with pytest.raises(ByheartError, match="was taught nothing about 'the dog'"):
