@@ -11,7 +11,7 @@ import numpy as np
 
 from byheart.api.compile import compile
 from byheart.data import generate
-from tools import make_how_pictures, make_teaching_pictures
+from tools import make_how_pictures, make_lecture_pictures
 from tools.pages.assembling import CODE, LINK
 from tools.pages.markdown import slug
 
@@ -84,13 +84,13 @@ def test_the_pictures_of_how_it_works_are_drawn_again(tmp_path, capsys):
 
 def test_the_pictures_for_a_lecture_show_the_numbers_of_the_network(tmp_path):
     """The layers evaluated from their definition give what the network's own trace says."""
-    make_teaching_pictures.main(tmp_path)
-    page = (DOCS / "teach.md").read_text()
+    make_lecture_pictures.main(tmp_path)
+    page = (DOCS / "lecture.md").read_text()
     names = [path.name for path in tmp_path.iterdir()]
-    assert sorted(names) == sorted(re.findall(r"\]\((teach-\w+\.svg)\)", page))
+    assert sorted(names) == sorted(re.findall(r"\]\((lecture-\w+\.svg)\)", page))
     own = make_how_pictures.model()
     for flow, (tokens, label) in zip(
-        make_teaching_pictures.flows(), make_how_pictures.FACTS, strict=True
+        make_lecture_pictures.flows(), make_how_pictures.FACTS, strict=True
     ):
         trace = own.trace(tokens).json()
         assert label == own.labels[int(flow[-1][1][-1][0])]
@@ -99,7 +99,7 @@ def test_the_pictures_for_a_lecture_show_the_numbers_of_the_network(tmp_path):
             number = flow[stage["layers"][1]][1][-1][0]
             assert number == int(digits) * Fraction(2) ** power
         for place, words in ((0, "embed"), (3, "hash"), (4, "attend"), (10, "fold")):
-            told = make_teaching_pictures.shown(flow[place][1][-1][0])
+            told = make_lecture_pictures.shown(flow[place][1][-1][0])
             assert told in page or words == "hash"
 
 

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/teach.md: docs/teach-*.svg, one for each stage of a network.
+"""Draw the pictures of docs/lecture.md: docs/lecture-*.svg, one for each stage of a network.
 
 The network is compiled here from the three facts; every number is one that flows through it.
 """
@@ -156,7 +156,7 @@ PICTURES = {
 def main(folder: Path = DOCS) -> None:
     flow = flows()
     for name, draw in PICTURES.items():
-        pictures.write(draw, flow, folder / f"teach-{name}.svg")
+        pictures.write(draw, flow, folder / f"lecture-{name}.svg")
 
 
 if __name__ == "__main__":
