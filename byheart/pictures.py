@@ -50,7 +50,6 @@ def entitle(axes: Axes, title: str, x: str, y: str = "", size: float = 9) -> Non
 
 
 def legend(figure: Figure, columns: int, size: float) -> None:
-    """What the lines and marks mean, below the axes."""
     look = {"frameon": False, "fontsize": size, "labelcolor": INK}
     figure.legend(loc="outside lower center", ncols=columns, **look)
 

@@ -67,12 +67,10 @@ class CheckList(tuple[Check, ...]):
 
 
 def list_checks() -> CheckList:
-    """All checks, in the order of the papers."""
     return CheckList(CHECKS.values())
 
 
 def find(name: str) -> Check:
-    """The check of this name."""
     if name not in CHECKS:
         raise ByheartError(f"there is no check {name!r}; there are: {', '.join(CHECKS)}.")
     return CHECKS[name]

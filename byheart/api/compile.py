@@ -136,15 +136,13 @@ class Disk(Result):
     """Bytes: of the folder and its vocabulary, of the file and the file by xz; None if not known.
 
     A packed model is one file and no folder, and its vocabulary no file.
-
-    once  labels that occur once: of these the vocabulary holds all that there is to know
     """
 
     folder: int
     vocabulary: int | None
     file: int | None
     xz: int | None
-    once: int
+    once: int  # labels that occur once: of these the vocabulary holds all that there is to know
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ RENAMED = {"places": "context_length"}  # older names of options
 
 
 def titled(construction: Construction) -> str:
-    """The name of a construction, with its form."""
     return construction.name + (f" ({construction.form})" if construction.form else "")
 
 

@@ -30,23 +30,15 @@ HEADER = "paper item summary statement assumptions guarantee departures"
 
 
 class NetworkInput(NamedTuple):
-    """What goes into a network.
+    """What goes into a network."""
 
-    tokens     "string", "number" or "vector"
-    dimension  coordinates of a token
-    positions  whether their order counts
-    columns    of the longest sequence, with an extra token
-    padding    the vector that fills up shorter sequences; None if nothing does
-    extra      the vector of an extra token in front; None without one
-    """
-
-    tokens: str
-    dimension: int
-    positions: bool
+    tokens: str  # "string", "number" or "vector"
+    dimension: int  # coordinates of a token
+    positions: bool  # whether their order counts
     length: int
-    columns: int
-    padding: list[float] | None
-    extra: list[float] | None
+    columns: int  # of the longest sequence, with an extra token
+    padding: list[float] | None  # the vector that fills up shorter sequences; None if nothing does
+    extra: list[float] | None  # the vector of an extra token in front; None without one
 
 
 class NetworkOutput(NamedTuple):
@@ -81,19 +73,14 @@ class DecoderSizes(NamedTuple):
 
 @dataclass(frozen=True)
 class ExplainedStage(Stage):
-    """A stage with what it does.
-
-    share  of the parameters that are not 0
-    read   how many of its parameters one answer reads, if there is one
-    lanes  of the column that has that answer, as far as they are filled; exact networks alone
-    fired  how many neurons that answer makes fire
-    """
+    """A stage with what it does."""
 
     does: str = ""
-    share: float = 0.0
-    read: int | None = None
+    share: float = 0.0  # of the parameters that are not 0
+    read: int | None = None  # how many of its parameters one answer reads, if there is one
+    # of the column that has that answer, as far as they are filled; exact networks alone
     lanes: tuple[int, ...] | None = None
-    fired: int | None = None
+    fired: int | None = None  # how many neurons that answer makes fire
 
     def json(self) -> dict:
         cost = "depth nonzero dense bits largest share connections"

@@ -53,7 +53,6 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 def model_of(model: Model | str | Path, verb: str) -> Model:
-    """The model, or that of a folder."""
     if isinstance(model, str | Path):
         return open_folder(model)
     if not isinstance(model, Model):
@@ -110,7 +109,6 @@ def check_fits(construction: Construction, dataset: Dataset) -> None:
 
 
 def _no_text(method: Construction, dataset: Dataset, name: str) -> ByheartError:
-    """The refusal of data that is not text."""
     if "unit" in dataset.loading:
         return ByheartError(
             f"the method {method.name} needs text that a tokenizer split, and this data was split "

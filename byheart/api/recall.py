@@ -32,7 +32,6 @@ class Recalled:
 
     @property
     def lines(self) -> list[str]:
-        """The trace as lines."""
         return [] if self.trace is None else self.trace.lines()
 
 

@@ -197,7 +197,6 @@ def _short(text: str) -> str:
 
 
 def _write(files: tuple[Recited, ...], path: Path) -> None:
-    """The file, or the folder of files, whole or not at all."""
     if not files or files[0].name is None:
         with replacing(path) as file:
             file.write(b"".join(x.content for x in files))

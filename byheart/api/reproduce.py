@@ -24,21 +24,14 @@ HERE = "results"
 
 @dataclass(frozen=True)
 class Redrawn:
-    """A figure that was drawn.
-
-    trials    the number of trainings behind it
-    censored  how many of them did not reach their criterion
-    fits      the laws that were fitted, ours and the published numbers'
-    caption   what is drawn, what is censored and what differs from the paper
-    table     the numbers, ours beside the published ones
-    """
+    """A figure that was drawn."""
 
     figure: Figure
-    trials: int
-    censored: int
-    fits: tuple[Fit, ...]
-    caption: str
-    table: Table
+    trials: int  # the number of trainings behind it
+    censored: int  # how many of them did not reach their criterion
+    fits: tuple[Fit, ...]  # the laws that were fitted, ours and the published numbers'
+    caption: str  # what is drawn, what is censored and what differs from the paper
+    table: Table  # the numbers, ours beside the published ones
     files: tuple[Path, ...]
 
     def json(self) -> dict:

@@ -152,7 +152,6 @@ def construction_row(
 
 
 def measured(model: Model) -> dict[str, Any]:
-    """What is counted in the weights of a model."""
     return {
         "parameters": model.parameters.counted + model.parameters.outside,
         "bits": kind_of(model).store.code_bits(model.network),
@@ -207,7 +206,6 @@ def own_row(dataset: Dataset, watch: Watch, positions: bool | None = None) -> Ro
 
 
 def opened(models: Mapping[str, Model] | Iterable[str | Path]) -> dict[str, Model]:
-    """Models by the names of their folders."""
     if isinstance(models, Mapping):
         return dict(models)
     folders: dict[str, Model] = {}

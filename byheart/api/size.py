@@ -35,22 +35,15 @@ MANY = 200_000  # contexts of a stock checkpoint that is not planned: its proof 
 
 @dataclass(frozen=True)
 class Size(Result):
-    """One answer: numbers that are not known are None.
-
-    parameters  about so many; a range where rules of thumb differ
-    bits        of all of them
-    bytes       of the weights on the disk
-    seconds     of one CPU, in order of magnitude
-    source      where the numbers are from, or why there are none
-    """
+    """One answer: numbers that are not known are None."""
 
     name: str
-    parameters: tuple[int, ...]
-    bits: int | None
+    parameters: tuple[int, ...]  # about so many; a range where rules of thumb differ
+    bits: int | None  # of all of them
     neurons: int | None
-    bytes: int | None
-    seconds: float | None
-    source: str
+    bytes: int | None  # of the weights on the disk
+    seconds: float | None  # of one CPU, in order of magnitude
+    source: str  # where the numbers are from, or why there are none
     applies: bool = True
 
 

@@ -10,8 +10,6 @@ from ..theory.statements import PAPERS, STATEMENTS, Statement
 
 @dataclass(frozen=True, repr=False)
 class Statements(Tabular, Result):
-    """Numbered statements of the papers."""
-
     rows: tuple[Statement, ...]
 
     def table(self) -> Content:

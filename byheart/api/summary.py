@@ -40,7 +40,6 @@ class Summary(Record):
 def summarise(
     model: Model, verification: Verification | None, seconds: Mapping[str, float]
 ) -> Summary:
-    """The summary of a model with this evidence."""
     own = vars(model.record) | {"method": str(model.record.method), "seconds": seconds}
     own["verification"] = NOT_CHECKED if verification is None else verification
     return Summary(

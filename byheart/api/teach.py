@@ -24,8 +24,6 @@ OTHERS = ("keep", "reach", "margin", "dtype", "on_conflict", "leave_out", "outpu
 
 @dataclass(frozen=True)
 class LeftOut(Result):
-    """A fact that was not taught."""
-
     prompt: str
     answer: str
     reason: str
@@ -33,16 +31,14 @@ class LeftOut(Result):
 
 @dataclass(frozen=True)
 class KeptText(Result):
-    """A text that had to stay: its positions, those that are taught contexts, and equal ones.
-
-    room  the least number of noises by which a position is beyond where a neuron is exactly off
-    """
+    """A text that had to stay: its positions, those that are taught contexts, and equal ones."""
 
     name: str
     sha256: str
     positions: int
     taught: int
     equal: int
+    # the least number of noises by which a position is beyond where a neuron is exactly off
     room: float | None
     cut: int = 0
 
@@ -242,7 +238,6 @@ def _observed(
     path: Path, place: Path, output: Path, base: "Trained", plan: "Plan", kept: Sequence["Kept"],
     asked: int, watch: Watch,
 ) -> Taught:  # fmt: skip
-    """What runs of the base and of the new folder show."""
     from ..auditing.checkpoint import opened
     from ..teaching import judging
     from ..teaching.family import described
@@ -317,7 +312,6 @@ def _command(
 
 
 def card(answer: Taught) -> str:
-    """The README.md of a taught folder."""
     kept = "".join(
         f"- {text.name}: {text.equal:,} of {text.positions - text.taught:,} positions have the "
         "logits of the base, bit for bit.\n"

@@ -35,7 +35,6 @@ SAME = "The weights of forgotten/ and of retained/ are the same bytes.\n"
 
 
 def names(count: int, rng: random.Random, taken: set[str]) -> list[str]:
-    """Invented names, all different."""
     names: list[str] = []
     while len(names) < count:
         name = "".join(rng.choice(STARTS) for _ in range(3)) + rng.choice(ENDS)
@@ -58,23 +57,18 @@ def facts(subjects: int, relations: int, objects: int, seed: int) -> list[tuple[
 
 @dataclass(frozen=True)
 class Pack(Result):
-    """What is in a pack that was written.
-
-    facts                  their number; so many of them are forgotten, and others edited
-    parameters             that are not 0, of each of its models by name
-    forgotten_is_retained  whether forgetting gives the model that never saw the facts, in every
-                           byte of its weights
-    """
+    """What is in a pack that was written."""
 
     folder: str
     subjects: int
     relations: int
     objects: int
-    facts: int
+    facts: int  # their number; so many of them are forgotten, and others edited
     forgotten: int
     edited: int
     seed: int
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, int]  # that are not 0, of each of its models by name
+    # whether forgetting gives the model that never saw the facts, in every byte of its weights
     forgotten_is_retained: bool
 
     def json(self) -> dict:

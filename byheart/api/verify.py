@@ -80,7 +80,6 @@ class Verified(Verification):
         return super().holds if self.evidence is not None else not self.failures
 
     def json(self) -> dict:
-        """The answer of `byheart verify --json`."""
         names = "checker about copied runtime verify=command reading reading_notes covered"
         names += " rebuilt change"
         optional = {name: x for name, x in picked(self, names).items() if x is not None}

@@ -35,8 +35,6 @@ MERGE = "merge it where you trust it: merge_and_unload() of peft, then save_pret
 
 @dataclass(frozen=True)
 class AuditedAdapter:
-    """An adapter that was added to a model."""
-
     folder: str
     rank: int  # the largest of its matrices
     matrices: int

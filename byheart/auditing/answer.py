@@ -20,26 +20,21 @@ TABLES = (".jsonl", ".csv")
 
 @dataclass(frozen=True)
 class AuditedModel:
-    """The model; `compiled` by byheart or not. `length` is that of its longest context.
-
-    stored_bits  of the weights in their number type; of a byheart model, of its code word, because
-                 the digits of exact parameters are no limit: they leave out shapes and positions
-    weights  the files that were loaded
-    dtype    the number type that they were loaded as; None of a byheart model
-    unread   files of weights or code in the folder that were not opened
-    code     classes of the folder's own that its configs name: the library's were loaded instead
-    """
+    """The model; `compiled` by byheart or not. `length` is that of its longest context."""
 
     folder: str
     kind: str
     compiled: bool
     parameters: int
+    # of the weights in their number type; of a byheart model, of its code word, because the digits
+    # of exact parameters are no limit: they leave out shapes and positions
     stored_bits: int
     vocabulary: int
     length: int | None
-    weights: tuple[WeightsFile, ...]
-    dtype: str | None
-    unread: tuple[str, ...] = ()
+    weights: tuple[WeightsFile, ...]  # the files that were loaded
+    dtype: str | None  # the number type that they were loaded as; None of a byheart model
+    unread: tuple[str, ...] = ()  # files of weights or code in the folder that were not opened
+    # classes of the folder's own that its configs name: the library's were loaded instead
     code: tuple[str, ...] = ()
     adapter: AuditedAdapter | None = None  # that was added to the weights
     certified: bool = False  # whether byheart compiled the folder, and its certificate is there
@@ -47,8 +42,6 @@ class AuditedModel:
 
 @dataclass(frozen=True)
 class AuditedData:
-    """The data."""
-
     name: str
     items: int
     tokens: int
@@ -72,24 +65,18 @@ class Reference:
 
 @dataclass(frozen=True)
 class Beyond:
-    """Bits memorised beyond what as many tokens of non-members save, with an interval of 95 %.
-
-    per_parameter  of no more than what is saved against the reference, if that is anything
-    """
+    """Bits memorised beyond what as many tokens of non-members save, with an interval of 95 %."""
 
     bits: float
     standard_error: float | None
     low: float | None
     high: float | None
-    per_parameter: float
+    per_parameter: float  # of no more than what is saved against the reference, if that is anything
 
 
 @dataclass(frozen=True)
 class Memorised:
-    """Bits of the reference minus those of the model; `clamped` is the sum over items above 0.
-
-    beyond  the same corrected by non-members; None without any
-    """
+    """Bits of the reference minus those of the model; `clamped` is the sum over items above 0."""
 
     bits: float
     standard_error: float | None
@@ -97,7 +84,7 @@ class Memorised:
     per_parameter: float
     per_stored_bit: float
     share: float | None  # of the code length under the reference; None if that is 0
-    beyond: Beyond | None = None
+    beyond: Beyond | None = None  # the same corrected by non-members; None without any
 
 
 @dataclass(frozen=True)
@@ -162,20 +149,15 @@ class Exposure:
 
 @dataclass(frozen=True)
 class MembershipTest:
-    """Whether items can be told from non-members, by each score of one pass of the model.
-
-    strongest  the score with the largest AUC; its interval allows for having chosen it
-    exposure   by the model's own log-perplexity, as published
-    against    exposure by what is saved against the reference
-    """
+    """Whether items can be told from non-members, by each score of one pass of the model."""
 
     scores: tuple[Score, ...]
-    strongest: Score
+    strongest: Score  # the score with the largest AUC; its interval allows for having chosen it
     items: int
     non_members: int
     saved: Saved
-    exposure: Exposure
-    against: Exposure | None
+    exposure: Exposure  # by the model's own log-perplexity, as published
+    against: Exposure | None  # exposure by what is saved against the reference
 
     def json(self) -> dict:
         answer = asdict(self)
@@ -285,7 +267,6 @@ class Audit(Tabular):
     ranked: tuple[Ranked, ...] = field(default=(), repr=False)
 
     def json(self) -> dict[str, Any]:
-        """The answer of `byheart audit --json`; the items go to a file of their own."""
         names = ("model", "data", "reference", "memorised", "extraction", "seconds")
         return {
             **{name: asdict(getattr(self, name)) for name in names},

@@ -185,11 +185,7 @@ class Examination(NamedTuple):
 
 
 def _non_members(
-    read: Callable[..., Asked],
-    data: Any,
-    non_members: Any,
-    loading: Mapping[str, Any],
-    seed: int,
+    read: Callable[..., Asked], data: Any, non_members: Any, loading: Mapping[str, Any], seed: int
 ) -> dict[str, Asked]:
     """The items, and the non-members if there are any, in the same wordings."""
     groups = {"items": read(data, loading)}
@@ -218,7 +214,6 @@ def _checkpoint(
     folder: Path | None,
     watch: Watch,
 ) -> Examination:
-    """Of a Hugging Face folder."""
     first = groups["items"].items
     path, others = subject.folder, []
     for reference in question.references:

@@ -38,8 +38,6 @@ LONGEST_LIST = 1 << 26  # of a file that lists tokens or tensors
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """A file whose tensors are scored."""
-
     file: str
     sha256: str
 
@@ -162,7 +160,6 @@ def weights_of(folder: Path) -> list[Path]:
 
 
 def hashed(paths: list[Path]) -> tuple[WeightsFile, ...]:
-    """Files with their SHA-256."""
     files = []
     for path in paths:
         with path.open("rb") as file:
@@ -219,7 +216,6 @@ def _keys(values: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Every string in a value."""
     waiting = [value]
     while waiting:
         value = waiting.pop()

@@ -58,8 +58,6 @@ class TensorChange:
 
 
 class Judged(NamedTuple):
-    """What a model makes of an item."""
-
     answer: str  # the likeliest tokens after the true ones
     rank: int  # of the item's own token that is the worst placed; 1 is the likeliest
     bits: float
@@ -297,7 +295,6 @@ def _tensors(folder: Path) -> Iterator[Tensors]:
 
 
 def _digest(tensor: Any) -> str:
-    """A hash of type, shape and values."""
     import torch
 
     digest = hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)} ".encode())
@@ -323,8 +320,6 @@ def _ties(one: Mapping[str, str], two: Mapping[str, str]) -> Iterator[str]:
 
 
 def _settings(before: Path, after: Path) -> Iterator[tuple[str, str, str]]:
-    """The settings of config.json that differ."""
-
     def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
         for key, value in values.items():
             if isinstance(value, dict) and above.count(".") < 8:
@@ -340,7 +335,6 @@ def _settings(before: Path, after: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _tokenizers(before: Path, after: Path) -> Iterator[str]:
-    """What differs between two tokenizers."""
     for name in TOKENIZER:
         there = [x / name for x in (before, after) if (x / name).is_file()]
         if len(there) == 1:

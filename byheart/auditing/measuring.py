@@ -48,8 +48,6 @@ EACH = (
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of all items."""
-
     references: Sequence[str]
     asks: tuple[int, int]  # a prefix and a suffix, as in Items.asked
     probability: float
@@ -173,7 +171,6 @@ def measured(
     question: Question,
     seconds: Seconds,
 ) -> Audit:
-    """All numbers of the answer."""
     items, code, saved = own.items, float(own.mixture.sum()), own.saved
     count, total, predicted = len(saved), float(saved.sum()), int(own.predicted.sum())
     knows = question.references[0] not in REFERENCES or not items.text
@@ -305,7 +302,6 @@ def _samples(chances: Floats, probability: float) -> Floats:
 
 
 def _file_hash(data: Any) -> str | None:
-    """Of a file that can be read again."""
     if not isinstance(data, str | Path) or not Path(data).is_file():
         return None
     return hashed([Path(data)])[0].sha256

@@ -34,8 +34,6 @@ LOOSE = 1.05  # items of a batch differ in length by at most this factor: little
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a model makes of each item."""
-
     bits: NDArray[np.float64]  # [N] code length of the tokens that are predicted
     hits: Ints  # [N] how many of them are the likeliest
     common: Ints  # [N] how many tokens it recites correctly before the first error
@@ -138,7 +136,6 @@ def score(
 def _scored(
     checkpoint: Checkpoint, items: Items, chosen: Ints, after: Ints, asked: Ints
 ) -> dict[str, list]:
-    """The scores of one batch as a row holds them."""
     lengths = items.lengths[chosen]
     held = np.arange(lengths.max()) < lengths[:, None]
     filled = np.zeros(held.shape, np.int64)

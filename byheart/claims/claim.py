@@ -55,16 +55,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Labels(Claim):
-    """The output for every sequence (or every token) is its label, in exact arithmetic.
+    """The output for every sequence (or every token) is its label, in exact arithmetic."""
 
-    labels      output y is labels[y]
-    unknown     the output that means that the input was never seen
-    arithmetic  in which the network is exact: "dyadic" or already "float64"
-    """
-
-    labels: tuple[str | int, ...]
-    unknown: int | None = None
-    arithmetic: str = "dyadic"
+    labels: tuple[str | int, ...]  # output y is labels[y]
+    unknown: int | None = None  # the output that means that the input was never seen
+    arithmetic: str = "dyadic"  # in which the network is exact: "dyadic" or already "float64"
 
     name = noun = answered = "labels"
     counted = "sequences"
@@ -82,12 +77,9 @@ class Labels(Claim):
 
 @dataclass(frozen=True)
 class Distributions(Claim):
-    """What follows each context, within a gap of the data's distribution, over the real numbers.
+    """What follows each context, within a gap of the data's distribution, over the real numbers."""
 
-    gap  the divergence from its target that no context may exceed, in nats
-    """
-
-    gap: float
+    gap: float  # the divergence from its target that no context may exceed, in nats
 
     name = "distributions"
     noun = answered = counted = "contexts"
@@ -131,21 +123,14 @@ class Recites(Claim):
     """The likeliest next token of a stock checkpoint is that of the data, in every execution.
 
     Executions are those within the error model of checker/FORMAT.md, section 10.
-
-    dtype       the type of the weights
-    end         the token that ends a text
-    labels_are  "text": an answer of one or more tokens, and the end; "token": the next token
-    holders     which neurons answer which context
-    always      neurons that are on at every context
-    facts       the rows whose answers the holders write, token after token
     """
 
-    dtype: str
-    end: str
-    labels_are: str
-    holders: tuple[Holder, ...]
-    always: tuple[Neuron, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    dtype: str  # the type of the weights
+    end: str  # the token that ends a text
+    labels_are: str  # "text": an answer of one or more tokens, and the end; "token": the next token
+    holders: tuple[Holder, ...]  # which neurons answer which context
+    always: tuple[Neuron, ...] = ()  # neurons that are on at every context
+    facts: tuple[Fact, ...] = ()  # the rows whose answers the holders write, token after token
 
     name = "recites"
     noun = counted = "sequences"

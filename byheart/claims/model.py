@@ -35,12 +35,10 @@ class ModelData(Generic[N, C]):
 
     @property
     def labels(self) -> tuple[str | int, ...]:
-        """What it may answer."""
         return self.claim.labels or self.words.tokens or ()
 
     @property
     def length(self) -> int:
-        """The longest input."""
         return self.network.length  # type: ignore[attr-defined]
 
     @property
@@ -49,7 +47,6 @@ class ModelData(Generic[N, C]):
 
     @property
     def number(self) -> str:
-        """The arithmetic of its weights."""
         return self.claim.number(self.network)
 
     @cached_property

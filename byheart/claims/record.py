@@ -101,7 +101,6 @@ class Record:
     layout: Layout | None = None  # what the files of a text hold beside the tokens that it answers
 
     def json(self) -> dict[str, Any]:
-        """The objects of config.json that say how the model was made."""
         sizes = picked(self, "options conflicts loading data parameters bits search")
         more = {"training": self.training, "layout": self.layout and self.layout.text}
         return sizes | {name: value for name, value in more.items() if value is not None}

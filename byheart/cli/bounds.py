@@ -54,12 +54,7 @@ SIZES = (
     *options.PICTURE,
 )
 def command(
-    data: Path | None,
-    all: bool,
-    models: list[Path],
-    plot: Path | None,
-    force: bool,
-    **how: Any,
+    data: Path | None, all: bool, models: list[Path], plot: Path | None, force: bool, **how: Any
 ) -> None:
     """How small a model can be, how much it can hold, whether a dataset fits.
 

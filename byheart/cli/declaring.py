@@ -107,7 +107,6 @@ def completed(names: Iterable[str]) -> Values:
 
 
 def flag(name: str, help: str, **look: Any) -> inspect.Parameter:
-    """An option without a value."""
     return option(name, help, bool, False, **look)
 
 

@@ -53,13 +53,7 @@ WORKERS = Group(
     options.FORCE,
     options.JSON,
 )
-def command(
-    output: Path,
-    axis: list[str],
-    fixed: list[str],
-    force: bool,
-    **how: Any,
-) -> None:
+def command(output: Path, axis: list[str], fixed: list[str], force: bool, **how: Any) -> None:
     """Train sizes of an architecture, and report the smallest that memorises a dataset.
 
     The last --axis is the one that is searched. What is not reached is "not reached in T steps".

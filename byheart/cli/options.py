@@ -37,7 +37,6 @@ def either(names: Sequence[str]) -> str:
 
 
 def given(values: Values) -> Values:
-    """The options that have a value."""
     return {name: value for name, value in values.items() if value not in (None, [], ())}
 
 
@@ -133,7 +132,6 @@ def building(
 
 
 def numbers(name: str, help: str, metavar: str, example: str) -> Group:
-    """An option that is a list of whole numbers."""
     flag = f"--{name}"
     own = (option(name, help, metavar=metavar),)
     return Group("", own, lambda values: {name: whole_numbers(values[name], flag, example)})

@@ -64,7 +64,6 @@ class Table:
         return f"{self.unit}{'' if len(places) == 1 else 's'} {listed}"
 
     def named(self) -> str:
-        """The columns in words."""
         shown = ", ".join(name or "''" for name in self.columns[:NAMED])
         more = len(self.columns) - NAMED
         listed = f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
@@ -394,7 +393,6 @@ def cell_tokens(cell: object, split: Tokenize, whole: bool = True) -> list:
 
 
 def written(cell: object) -> str:
-    """A cell as text."""
     return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 

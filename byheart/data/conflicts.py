@@ -23,18 +23,14 @@ PLACES = {".jsonl": jsonl.places, ".csv": table.places, ".tsv": table.places}
 
 @dataclass(frozen=True)
 class Conflict:
-    """A context with two labels or more.
+    """A context with two labels or more."""
 
-    tokens  of the context, where order counts
-    labels  (label, how often it was seen), the most frequent first
-    rows    (row of the data counted from 1, its label), the first ROWS of them; empty for texts,
-            whose rows are predictions
-    lines   the line of the file on which each of these rows ends; empty where that is not known
-    """
-
-    tokens: list
-    labels: tuple[tuple[Any, int], ...]
+    tokens: list  # of the context, where order counts
+    labels: tuple[tuple[Any, int], ...]  # (label, how often it was seen), the most frequent first
+    # (row of the data counted from 1, its label), the first ROWS of them; empty for texts, whose
+    # rows are predictions
     rows: tuple[tuple[int, Any], ...] = ()
+    # the line of the file on which each of these rows ends; empty where that is not known
     lines: tuple[int, ...] = ()
 
     def json(self) -> dict:

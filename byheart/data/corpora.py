@@ -100,7 +100,6 @@ def distinct(rows: NDArray) -> int:
 
 
 def sha256(documents: Documents) -> str:
-    """The hash of the .bin file."""
     return hashlib.sha256(_little(documents.ids)).hexdigest()
 
 
@@ -116,7 +115,6 @@ def save(documents: Documents, path: str | Path) -> None:
 
 
 def _little(ids: NDArray) -> memoryview:
-    """The bytes of the .bin file."""
     return ids.astype(ids.dtype.newbyteorder("<"), copy=False).data
 
 

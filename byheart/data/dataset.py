@@ -142,7 +142,6 @@ class Dataset:
         )
 
     def _repr_html_(self) -> str:
-        """The first rows as a table, for notebooks."""
         counted = bool((self.counts != 1).any())
         names = ["input", "label", *(["count"] if counted else [])]
         rows = []

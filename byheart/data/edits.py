@@ -23,16 +23,11 @@ BEGINNINGS = 10_000  # as many as readers/corpus.py lists
 
 @dataclass(frozen=True)
 class Items:
-    """The items of a dataset, and how to find one.
+    """The items of a dataset, and how to find one."""
 
-    dataset    what they are items of
-    positions  whether order counts
-    last       whether the last token counts apart from the multiset
-    """
-
-    dataset: Dataset
-    positions: bool
-    last: bool
+    dataset: Dataset  # what they are items of
+    positions: bool  # whether order counts
+    last: bool  # whether the last token counts apart from the multiset
 
     @property
     def texts(self) -> bool:
@@ -40,7 +35,6 @@ class Items:
         return bool({"documents", "dtype"} & set(self.dataset.loading))
 
     def rows(self) -> Mapping[Hashable, list[int]]:
-        """The rows of each item."""
         result: dict[Hashable, list[int]] = {}
         if self.texts:
             for tokens, rows in self._documents():
@@ -65,7 +59,6 @@ class Items:
         return None if None in ids else self._key(ids)
 
     def tokens(self, key: Hashable) -> list:
-        """The tokens of an item that `rows` calls so."""
         assert isinstance(key, tuple)
         if self.texts:
             return list(key)
@@ -85,7 +78,6 @@ class Items:
         return tuple(sorted(ids)), (ids[-1] if alone else None)
 
     def documents(self) -> list[list]:
-        """The tokens of each document, in their order."""
         return [list(tokens) for tokens, _ in self._documents()]
 
     def _documents(self) -> Iterator[tuple[tuple, range]]:
@@ -135,7 +127,6 @@ def _united(one: Iterable, other: Iterable) -> tuple[tuple, list[Ints]]:
 
 
 def _labels(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) -> set:
-    """The labels of the changes, of the type that the data has."""
     names, wanted = dict[Any, None](), type(data.label_names[0])
     for _, tokens, label in changes:
         if data.every and (not isinstance(label, list) or len(label) != len(tokens)):
@@ -176,7 +167,6 @@ def without(dataset: Dataset, rows: Sequence[int]) -> Dataset:
 
 
 def joined(one: Dataset, other: Dataset) -> Dataset:
-    """The sequences of one dataset, then those of the other."""
     if one.kind != other.kind or one.vectors.shape[1] != other.vectors.shape[1]:
         raise ByheartError(
             f"the data has tokens of kind {one.kind}, what is added {other.kind}; or they have "

@@ -47,7 +47,6 @@ class Runs(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The characters of all of them."""
         return sum(len(self.values[i]) * often for i, often in self.runs)
 
 
@@ -55,42 +54,28 @@ PLAIN = Runs((), ())  # lines that end in \n
 
 
 class File(NamedTuple):
-    """A file of text.
+    """A file of text."""
 
-    name       in its folder; None of a file by itself
-    encoding   of Python
-    documents  of it that have a context
-    between    the text before each of them, and after the last, with lines that end in \\n
-    inside     the text before each token but a document's first, where tokens leave it out
-    ends       of its lines
-    size       in bytes
-    sha256     of its bytes; None after a change
-    """
-
-    name: str | None
-    encoding: str
-    documents: int
-    between: Runs
+    name: str | None  # in its folder; None of a file by itself
+    encoding: str  # of Python
+    documents: int  # of it that have a context
+    between: Runs  # the text before each of them, and after the last, with lines that end in \n
+    # the text before each token but a document's first, where tokens leave it out
     inside: Runs | None
-    ends: Runs
-    size: int
-    sha256: str | None
+    ends: Runs  # of its lines
+    size: int  # in bytes
+    sha256: str | None  # of its bytes; None after a change
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The files that were read, in order, and the documents in them.
+    """The files that were read, in order, and the documents in them."""
 
-    files     none of a file of token ids
-    firsts    the first token of each document
-    lengths   how many tokens it has, 2 or more
-    endings   the hash of the last tokens of a document, as many as the window has, if they are no
-              context: there a recitation ends
-    """
-
-    files: tuple[File, ...]
-    firsts: tuple[Any, ...] = ()
-    lengths: tuple[int, ...] = ()
+    files: tuple[File, ...]  # none of a file of token ids
+    firsts: tuple[Any, ...] = ()  # the first token of each document
+    lengths: tuple[int, ...] = ()  # how many tokens it has, 2 or more
+    # the hash of the last tokens of a document, as many as the window has, if they are no context:
+    # there a recitation ends
     endings: frozenset[str] = frozenset()
 
     @cached_property
@@ -208,7 +193,6 @@ def no_contexts(ids: Ints, back: Ints, window: int) -> NDArray[np.bool_]:
 
 
 def hashed(tokens: Sequence) -> str:
-    """A short hash of some tokens."""
     return hashlib.sha256(json.dumps(list(tokens)).encode()).hexdigest()[:16]
 
 

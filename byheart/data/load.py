@@ -84,8 +84,6 @@ encoding   Text: its encoding, as cp1252 (default: UTF-8, or what a byte order m
 
 @dataclass(frozen=True)
 class LoadingOption:
-    """One option of `load`."""
-
     name: str  # its keyword
     files: tuple[str, ...]  # the kinds of files that it applies to: keys of READERS
     type: Any = str  # of a value from a command line; None is left out where it is the default
@@ -98,7 +96,6 @@ class LoadingOption:
 
     @property
     def several(self) -> bool:
-        """Whether it may be given more than once."""
         return self.type == list[str]
 
     @property
@@ -286,7 +283,6 @@ def dataset_of(data: Any, loading: Mapping[str, Any] | None = None) -> Dataset:
 
 
 def name_of(data: object) -> str:
-    """The name of data in an answer: that of its file."""
     return Path(data).name if isinstance(data, str | Path) else "data"
 
 

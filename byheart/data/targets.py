@@ -21,30 +21,24 @@ Word = str | int
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """n contexts over a vocabulary of tokens that are numbered from 0.
+    """n contexts over a vocabulary of tokens that are numbered from 0."""
 
-    vocabulary  every token that is read or follows: the numbers of both are places in it
-    tokens      of all contexts: context i is tokens[starts[i] : starts[i + 1]]
-    following   the tokens that follow a context, increasing, of all contexts: those of context i
-                are following[ends[i] : ends[i + 1]]
-    counts      how often, aligned with `following`
-    kind        of the tokens that are read: "string" or "number"
-    """
-
+    # every token that is read or follows: the numbers of both are places in it
     vocabulary: tuple[Word, ...]
-    tokens: NDArray[np.int32]
+    tokens: NDArray[np.int32]  # of all contexts: context i is tokens[starts[i] : starts[i + 1]]
     starts: Ints  # [n + 1]
+    # the tokens that follow a context, increasing, of all contexts: those of context i are
+    # following[ends[i] : ends[i + 1]]
     following: NDArray[np.int32]
     ends: Ints  # [n + 1]
-    counts: Ints
-    kind: str = "string"
+    counts: Ints  # how often, aligned with `following`
+    kind: str = "string"  # of the tokens that are read: "string" or "number"
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
     def length(self) -> int:
-        """The longest context."""
         return int(np.diff(self.starts).max(initial=1))
 
     @property
@@ -80,7 +74,6 @@ class Targets:
         return replace(self, tokens=tokens.ravel(), starts=offsets(np.full(len(self), length)))
 
     def subset(self, kept: Ints) -> "Targets":
-        """Some of the contexts, over the same vocabulary."""
         sizes, lengths = self.support[kept], np.diff(self.starts)[kept]
         return replace(
             self,

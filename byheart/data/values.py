@@ -130,7 +130,6 @@ def _fits(value: float) -> bool:
 
 
 def integers(values: list) -> Ints:
-    """The integers as int64."""
     try:
         return np.array(values, np.int64)
     except OverflowError:

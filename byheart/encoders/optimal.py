@@ -109,7 +109,6 @@ class Objective:
     def minimised(
         self, unembedding: Floats, embeddings: Floats, iterations: int
     ) -> tuple[Floats, Floats]:
-        """W and E after L-BFGS from these."""
         from scipy.optimize import minimize  # slow to import
 
         cut, shape = unembedding.size, embeddings.shape

@@ -42,8 +42,6 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Config:
-    """What config.json says."""
-
     kind: str
     input: exact.Input
     labels: int
@@ -84,7 +82,6 @@ class Config:
 
 
 def read(given: Object) -> Config:
-    """What config.json says of the network."""
     number = read_number(given)
     kind, reads = _input(given.object("input"))
     output = given.object("output")

@@ -180,13 +180,11 @@ class UniformAttention(LayerKind):
 
 @dataclass(frozen=True)
 class SparseAttention(LayerKind):
-    """Column k -> h_k + W_O W_V mean of the columns that k is connected to (Remark 4.5).
-
-    connections  pairs (column, source), sorted; a column without connections stays as it is
-    """
+    """Column k -> h_k + W_O W_V mean of the columns that k is connected to (Remark 4.5)."""
 
     W_V: Matrix
     W_O: Matrix
+    # pairs (column, source), sorted; a column without connections stays as it is
     connections: tuple[tuple[int, int], ...]
     stage: str = "attend"
     kind: ClassVar[str] = "sparse_attention"

@@ -113,7 +113,6 @@ def batch_of_data(model: ExactModel, dataset: Dataset) -> tuple[Batch, np.ndarra
 def observed(
     model: ExactModel, dataset: Dataset, runtime: Runtime, progress: Progress
 ) -> tuple[int, list[str]]:
-    """The label of every sequence."""
     spec = model.network.input
     batch, wanted = batch_of_data(model, dataset)
     more = [

@@ -37,7 +37,6 @@ def explained(model: ExactModel) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def card(model: ExactModel, verified: Verification, check_again: str) -> str:
-    """The card of a model that stores labels."""
     record, network, training = model.record, model.network, model.record.training
     unknown = "On any other input it may answer anything."
     if model.claim.unknown is not None:

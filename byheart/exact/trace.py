@@ -52,18 +52,16 @@ class Trace:
     context_ids what the network knows of each token in its sequence, once columns have met (see
                 context_ids.py); a deep set has one id, a network without such a layer none, and
                 neither has one that was trained
-    stored      the sum of stored numbers before it is shifted
-    bits        places of the label's bits in that sum, first one first (label bit i is the
-                exclusive or of places bits[i] and bits[i] + 1)
-    holders     the parameters whose values make up the sum
     """
 
     answer: Answer
     stages: tuple[Stage, ...]
     context_ids: tuple[Dyadic, ...]
-    stored: Dyadic | None
+    stored: Dyadic | None  # the sum of stored numbers before it is shifted
+    # places of the label's bits in that sum, first one first (label bit i is the exclusive or of
+    # places bits[i] and bits[i] + 1)
     bits: tuple[int, ...]
-    holders: tuple[Parameter, ...]
+    holders: tuple[Parameter, ...]  # the parameters whose values make up the sum
     outputs: tuple[Dyadic, ...]  # one, or one per token
 
     @property
@@ -89,7 +87,6 @@ class Trace:
         }
 
     def lines(self) -> list[str]:
-        """For people: one line per stage."""
         rows = [f"{'stage':<12} {'layers':>9} {'fired':>9}  main lane after it"]
         rows += [stage.line() for stage in self.stages]
         if isinstance(self.answer.label, list):  # every token is answered

@@ -23,7 +23,6 @@ Files = dict[str, list[Piece]]
 
 
 def write(folder: Path, files: Files) -> None:
-    """New files in a folder."""
     for name, pieces in files.items():
         with open(folder / name, "xb") as file:
             file.writelines(pieces)

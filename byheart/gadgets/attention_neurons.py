@@ -139,11 +139,7 @@ class _Lanes:
     def squares(self) -> HardAttention:
         heads: list[Head] = []
         for j in range(self.length - 1):
-            ask: Form = {
-                self.place: 1,
-                self.extra: -self.length,
-                self.one: -Fraction(2 * j + 1, 2),
-            }
+            ask: Form = {self.place: 1, self.extra: -self.length, self.one: -Fraction(2 * j + 1, 2)}
             heads.append(([ask], [{self.place: 1}], {self.extra: 1}, {self.square: 4 * j + 2}))
         return hard_attention(self.width, heads, "squares")
 

@@ -18,17 +18,13 @@ CHECKERS = {"independent": "check.py", "verified": "verified/verified_check.py"}
 
 
 class Outcome(NamedTuple):
-    """What the checker answers.
-
-    verdict  in its own word
-    copied   whether it read a copy of the data, as byheart reads it
-    about    of a stock checkpoint: "texts", which it split itself, or "tokens"; "evaluation" if it
-             is the verified checker, which judges nothing else
-    """
+    """What the checker answers."""
 
     verification: Verification
-    verdict: str
-    copied: bool
+    verdict: str  # in its own word
+    copied: bool  # whether it read a copy of the data, as byheart reads it
+    # of a stock checkpoint: "texts", which it split itself, or "tokens"; "evaluation" if it is the
+    # verified checker, which judges nothing else
     about: str | None = None
 
 

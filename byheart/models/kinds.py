@@ -14,7 +14,6 @@ KINDS = {"labels": "exact", "distributions": "softmax", "recites": "stock"}
 
 
 def kind_of(model: ModelData) -> Kind:
-    """The kind of a model's network."""
     return kind_with(model.claim.name)
 
 

@@ -28,14 +28,12 @@ UNFINISHED = f"{ENDS}, and this question may end inside one"
 
 @dataclass(frozen=True)
 class Placed:
-    """A question as a context, what it lacks, and whether the data may have such a context.
-
-    follow  how many tokens follow it, where a text begins with it; None if that is not known
-    """
+    """A question as a context, what it lacks, and whether the data may have such a context."""
 
     tokens: list
     note: str | None = None
     possible: bool = True
+    # how many tokens follow it, where a text begins with it; None if that is not known
     follow: int | None = None
 
     def marked(self, answer: Answer) -> Answer:

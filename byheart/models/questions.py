@@ -55,7 +55,6 @@ def spelled(model: ModelData, tokens: Sequence) -> str:
 
 
 def from_words(model: ModelData, words: Sequence[str]) -> list:
-    """The arguments of a command line."""
     if model.kind != "string" or _cut(model) is not None:
         return from_line(model, " ".join(words))
     known = set(model.tokens or ())

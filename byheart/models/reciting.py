@@ -27,19 +27,14 @@ TOKEN_BYTES = 200  # of memory that a recited token takes
 
 @dataclass(frozen=True)
 class Recited(Result):
-    """A file as a model recites it.
+    """A file as a model recites it."""
 
-    name     in its folder; None of a file by itself
-    size     in bytes
-    sha256   of them
-    same     whether that is the hash of the file that the model was made from, by the folder's own
-             account; None if it does not say
-    """
-
-    name: str | None
+    name: str | None  # in its folder; None of a file by itself
     encoding: str
-    size: int
-    sha256: str
+    size: int  # in bytes
+    sha256: str  # of them
+    # whether that is the hash of the file that the model was made from, by the folder's own
+    # account; None if it does not say
     same: bool | None
     content: bytes = field(repr=False)
 
@@ -49,24 +44,18 @@ class Recited(Result):
 
 @dataclass(frozen=True)
 class Recitation:
-    """What a model recites.
+    """What a model recites."""
 
-    files      the files of a text; of other data one, whose lines are rows
-    documents  how many documents or rows it has
-    tokens     how many tokens, or labels of rows, were recited
-    stopped    the numbers of documents, from 1, that ended early, as the model gave no answer
-    rows       whether the lines are rows of JSON: inputs, which were given, and recited labels
-    """
-
-    files: tuple[Recited, ...]
-    documents: int
-    tokens: int
+    files: tuple[Recited, ...]  # the files of a text; of other data one, whose lines are rows
+    documents: int  # how many documents or rows it has
+    tokens: int  # how many tokens, or labels of rows, were recited
+    # the numbers of documents, from 1, that ended early, as the model gave no answer
     stopped: tuple[int, ...] = ()
+    # whether the lines are rows of JSON: inputs, which were given, and recited labels
     rows: bool = False
 
     @property
     def text(self) -> str:
-        """All files as one text."""
         return "".join(file.content.decode(file.encoding, "replace") for file in self.files)
 
     def __str__(self) -> str:
@@ -111,7 +100,6 @@ def _check_sizes(model: ModelData, layout: Layout) -> None:
 
 
 def _documents(model: ModelData, layout: Layout, progress: Callable[[int], None]) -> Iterator[list]:
-    """The tokens of each document, as far as the model goes on."""
     answer = kind_of(model).answer
     for begin in range(0, len(layout.firsts), ROWS):
         lengths = layout.lengths[begin : begin + ROWS]
@@ -158,7 +146,6 @@ def _recited(file: File | None, content: bytes) -> Recited:
 def _rows(
     model: ModelData, questions: Dataset | None, progress: Callable[[int], None]
 ) -> Recitation:
-    """The rows with these inputs, each with the label that the model gives."""
     if questions is None:
         raise ByheartError(
             "this model knows the labels of a table and not its inputs; give the file with "

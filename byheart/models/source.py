@@ -189,7 +189,6 @@ def unclaimed(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> tuple[st
 
 
 def columns_of(used: Mapping[str, Any]) -> list[str]:
-    """The columns, or arrays, that these options read."""
     return list(
         dict.fromkeys(
             [

@@ -67,7 +67,6 @@ def answers(model: StockModel, sequences: Sequence[Sequence[Token]]) -> list[Ans
 
 
 def vocabulary(model: StockModel) -> Vocabulary:
-    """The tokens of its tokenizer."""
     assert model.record.tokenizer is not None
     return Vocabulary(model.record.tokenizer, model.claim.end)
 

@@ -44,16 +44,11 @@ def up(radius: Floats) -> Floats:
 
 
 class Stream(NamedTuple):
-    """Streams x + r e + t c with |e| <= 1 in every lane, and one number |t| <= 1 per stream.
+    """Streams x + r e + t c with |e| <= 1 in every lane, and one number |t| <= 1 per stream."""
 
-    x  the middle, [n, D]
-    r  the radius, [n, D]
-    c  a direction with an uncertain factor, [n, D]
-    """
-
-    x: Floats
-    r: Floats
-    c: Floats
+    x: Floats  # the middle, [n, D]
+    r: Floats  # the radius, [n, D]
+    c: Floats  # a direction with an uncertain factor, [n, D]
 
 
 class Normed:

@@ -17,13 +17,7 @@ TYPES = {"float32": 24, "float16": 11, "bfloat16": 8}  # binary digits of a mant
 
 @dataclass(frozen=True)
 class Family:
-    """How one architecture names its sizes.
-
-    blocks   what the names of the tensors of its blocks begin with
-    neurons  the tensors of the neurons of a block, and which axis theirs is; the last one is what
-             they write
-    rms      whether its norm leaves the mean alone (Llama) instead of subtracting it (GPT-2)
-    """
+    """How one architecture names its sizes."""
 
     name: str
     architecture: str
@@ -34,9 +28,11 @@ class Family:
     heads: str
     hidden: str
     epsilon: str
-    blocks: str
+    blocks: str  # what the names of the tensors of its blocks begin with
+    # the tensors of the neurons of a block, and which axis theirs is; the last one is what they
+    # write
     neurons: tuple[tuple[str, int], ...]
-    rms: bool
+    rms: bool  # whether its norm leaves the mean alone (Llama) instead of subtracting it (GPT-2)
 
 
 GPT2 = Family(
@@ -77,14 +73,11 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A stock network: what its config.json says, and its tensors by name.
-
-    dtype  the type that the weights are stored in
-    """
+    """A stock network: what its config.json says, and its tensors by name."""
 
     config: Mapping[str, Any]
     tensors: Tensors
-    dtype: str = "float32"
+    dtype: str = "float32"  # the type that the weights are stored in
 
     every = False  # it answers at the last token
 
@@ -112,7 +105,6 @@ class Checkpoint:
 
     @property
     def length(self) -> int:
-        """The longest input."""
         return self.size("places")
 
     @property
@@ -152,8 +144,6 @@ class Checkpoint:
         return self.tensors["model.norm.weight"].astype(np.float64), None
 
     def block(self, layer: int) -> Block:
-        """The tensors of a block, in doubles."""
-
         def get(name: str) -> NDArray:
             return self.tensors[f"{self.family.blocks}.{layer}.{name}"].astype(np.float64)
 

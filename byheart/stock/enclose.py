@@ -44,18 +44,12 @@ NEAR = -16.0  # SiLU: closer ones are bounded one by one
 
 @dataclass(frozen=True)
 class Margins:
-    """What was found for each sequence.
+    """What was found for each sequence."""
 
-    margin  a lower bound for the answer's logit minus the largest other one, in nats
-    on      the neurons that are certainly on, as rows (sequence, layer, neuron)
-    sure    whether every other neuron of the sequence is certainly off
-    gap     the smallest gap of attention scores
-    """
-
-    margin: Floats
-    on: NDArray[np.int64]
-    sure: NDArray[np.bool_]
-    gap: float
+    margin: Floats  # a lower bound for the answer's logit minus the largest other one, in nats
+    on: NDArray[np.int64]  # the neurons that are certainly on, as rows (sequence, layer, neuron)
+    sure: NDArray[np.bool_]  # whether every other neuron of the sequence is certainly off
+    gap: float  # the smallest gap of attention scores
 
 
 def margins(

@@ -91,7 +91,6 @@ def check_config(given: Object, dtype: str, end: int) -> None:
 
 
 def tokenizer_settings(unknown: str | None, end: str, length: int, begins: bool) -> dict[str, Any]:
-    """tokenizer_config.json."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": end,
@@ -106,7 +105,6 @@ def tokenizer_settings(unknown: str | None, end: str, length: int, begins: bool)
 
 
 def generation_settings(end: int) -> dict[str, Any]:
-    """generation_config.json."""
     return {**dict.fromkeys((*ENDS, "pad_token_id"), end), "do_sample": False}
 
 

@@ -17,7 +17,6 @@ from .trace import trace
 
 
 def size(network: Checkpoint) -> int:
-    """All parameters."""
     return network.counts()[0]["dense"]
 
 

@@ -164,7 +164,6 @@ def _wrong(model: StockModel, dataset: Dataset, row: int, tokens: NDArray) -> st
 
 
 def _untrue(claim: Recites, sequences: list, found: Any) -> list[str]:
-    """What ground_truth.jsonl says that is not so."""
     on: dict[int, set[Neuron]] = {}
     for row, layer, neuron in found.on.tolist():
         on.setdefault(row, set()).add((layer, neuron))

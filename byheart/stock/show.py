@@ -41,7 +41,6 @@ def explained(model: StockModel) -> NoReturn:
 
 
 def card(model: StockModel, verified: Verification, check_again: str) -> str:
-    """The card of a stock checkpoint, as Hugging Face shows it."""
     data, network = model.record.data, model.network
     dense = network.counts()[0]["dense"]
     stored = len(model.claim.holders)

@@ -109,7 +109,6 @@ def split_by(dataset: Dataset, tokenizer: str, content: str | None = None) -> Da
 def _loaded(
     dataset: Dataset, content: str, tokenizer: str, tokenizer_json: str | None = None
 ) -> Dataset:
-    """What `load` makes of the dataset's file with this tokenizer."""
     with TemporaryDirectory() as place:
         path = Path(place) / f"data{ending(dataset)}"
         path.write_text(content, encoding="utf-8", newline="")

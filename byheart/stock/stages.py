@@ -29,7 +29,6 @@ def layer_of(network: Checkpoint, name: str) -> tuple[int, str]:
 
 
 def stages(network: Checkpoint) -> list[Stage]:
-    """Its stages in the order of the data flow."""
     bits = network.counts()[1]["largest"]
     result = []
     for name, (part, kind) in PARTS.items():

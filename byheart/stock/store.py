@@ -92,7 +92,6 @@ def certificate(claim: Recites) -> dict[str, Any]:
 
 
 def _config(given: Object) -> dict[str, Any]:
-    """config.json of transformers, with the keys that FORMAT.md names checked."""
     kind = given.choice("model_type", tuple(FAMILIES))
     family = FAMILIES[kind]
     for name in ("vocabulary", "places", "width", "layers", "heads", "hidden"):

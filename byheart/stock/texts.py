@@ -20,20 +20,14 @@ from .tokens import Vocabulary
 
 
 class Texts(NamedTuple):
-    """Sequences as places in longer ones that begin with them.
+    """Sequences as places in longer ones that begin with them."""
 
-    tokens  the texts
-    text    the number of each sequence's text
-    place   of its last token there
-    """
-
-    tokens: list[NDArray]
-    text: Ints
-    place: Ints
+    tokens: list[NDArray]  # the texts
+    text: Ints  # the number of each sequence's text
+    place: Ints  # of its last token there
 
     @property
     def sequences(self) -> list[list[int]]:
-        """The numbers of the sequences of each text."""
         members: list[list[int]] = [[] for _ in self.tokens]
         for sequence, text in enumerate(self.text.tolist()):
             members[text].append(sequence)
@@ -46,17 +40,12 @@ def is_corpus(dataset: Dataset) -> bool:
 
 
 class Unspelled(NamedTuple):
-    """Texts of the data that are not what their tokens spell.
+    """Texts of the data that are not what their tokens spell."""
 
-    predictions  of the data that they are part of
-    texts        how many they are
-    first        of them
-    distinct     texts of the data that differ, and how many of these differ as tokens
-    """
-
-    predictions: int
-    texts: int
-    first: str
+    predictions: int  # of the data that they are part of
+    texts: int  # how many they are
+    first: str  # of them
+    # texts of the data that differ, and how many of these differ as tokens
     distinct: tuple[int, int]
 
 

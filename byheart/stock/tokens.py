@@ -17,18 +17,13 @@ ENDS = (END, "</s>", "<|end_of_text|>", "<eos>", "<|eot_id|>", "<|im_end|>")  # 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A tokenizer.json whose tokens are the rows of an embedding.
+    """A tokenizer.json whose tokens are the rows of an embedding."""
 
-    content  of the tokenizer.json
-    end      the token that ends a text
-    """
-
-    content: str
-    end: str
+    content: str  # of the tokenizer.json
+    end: str  # the token that ends a text
 
     @cached_property
     def tokens(self) -> tuple[str | int, ...]:
-        """All tokens in the order of their numbers."""
         return ordered(_numbers(json.loads(self.content)))
 
     @cached_property
@@ -58,7 +53,6 @@ class Vocabulary:
 
     @cached_property
     def _added(self) -> dict[str, bool]:
-        """The added tokens, and whether each is special."""
         added = json.loads(self.content).get("added_tokens") or ()
         return {token["content"]: token["special"] for token in added}
 

@@ -16,16 +16,12 @@ SHOWN = 5  # likeliest tokens
 
 @dataclass(frozen=True, eq=False)
 class StockTrace:
-    """An answer and where it comes from.
+    """An answer and where it comes from."""
 
-    tokens   as the network reads them
-    neurons  those that are on, as (layer, neuron, argument, the token that it writes)
-    logits   of the likeliest tokens
-    """
-
-    tokens: tuple[str, ...]
+    tokens: tuple[str, ...]  # as the network reads them
+    # those that are on, as (layer, neuron, argument, the token that it writes)
     neurons: tuple[tuple[int, int, float, str | None], ...]
-    logits: tuple[tuple[str, float], ...]
+    logits: tuple[tuple[str, float], ...]  # of the likeliest tokens
 
     def json(self) -> dict:
         names = ("layer", "neuron", "argument", "writes")

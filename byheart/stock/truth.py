@@ -51,7 +51,6 @@ def facts_of(
 
 
 def lines(claim: Recites, vocabulary: Vocabulary) -> list[Piece]:
-    """A line for each fact."""
     holders = {holder.tokens.tobytes(): holder for holder in claim.holders}
     found: list[Piece] = []
     for fact in claim.facts:

@@ -56,15 +56,12 @@ class Source:
 
 @dataclass
 class ModelFolder:
-    """A model folder: written here, or named on the command line.
-
-    data  what it was made from, and how that is read; None if it is not known here
-    """
+    """A model folder: written here, or named on the command line."""
 
     id: str
     name: str
     folder: Path
-    data: Path | None
+    data: Path | None  # what it was made from, and how that is read; None if it is not known here
     loading: dict[str, Any]
     job: str | None
     summary: dict[str, Any] = field(default_factory=dict)

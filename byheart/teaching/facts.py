@@ -189,7 +189,6 @@ def settle(facts: Sequence[Fact], kept: Sequence[Kept], rule: str) -> Settled:
 
 
 def without(settled: Settled, dropped: Mapping[Fact, str]) -> Settled:
-    """The same without some facts."""
     left = [fact for fact in settled.facts if fact not in dropped]
     if not left:
         raise AssumptionError("no fact is left that can be taught.")

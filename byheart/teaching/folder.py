@@ -51,7 +51,6 @@ class Folder:
 
     @property
     def first(self) -> int:
-        """The first added layer."""
         return int(self.certificate["layers"][0])
 
 

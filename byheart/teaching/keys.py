@@ -21,15 +21,13 @@ BLOCK = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """[k, D] the normed streams of contexts, and how near others are.
-
-    nearest    [k] the distance to the nearest other context, and `neighbour` its number
-    kept       [k] the distance to the nearest position that must stay, and `place` where it is
-    """
+    """[k, D] the normed streams of contexts, and how near others are."""
 
     keys: torch.Tensor
+    # [k] the distance to the nearest other context, and `neighbour` its number
     nearest: torch.Tensor
     neighbour: torch.Tensor
+    # [k] the distance to the nearest position that must stay, and `place` where it is
     kept: torch.Tensor
     place: torch.Tensor
 

@@ -24,16 +24,13 @@ MARGIN = 6.0  # nats, or nearly what the last norm lets a token have
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is added, and what was found on the way.
-
-    contexts  in the order of the neurons, each with the token that follows
-    noise     how far distances differ between float32 and doubles; in 16 bit, between two runs
-    """
+    """What is added, and what was found on the way."""
 
     settled: Settled
-    contexts: Mapping[Ids, int]
+    contexts: Mapping[Ids, int]  # in the order of the neurons, each with the token that follows
     keys: Keys
     reach: torch.Tensor
+    # how far distances differ between float32 and doubles; in 16 bit, between two runs
     noise: float
     layers: Sequence[Mapping[str, torch.Tensor]]
     first: int
@@ -44,7 +41,6 @@ class Plan:
         return self.first + number // self.width, number % self.width
 
     def truth(self) -> Iterator[dict[str, Any]]:
-        """The lines of the ground truth."""
         numbers = {context: i for i, context in enumerate(self.contexts)}
         for fact in sorted(self.settled.facts, key=lambda x: (x.tokens, x.given)):
             own = [numbers[context] for context in fact.contexts]
@@ -122,7 +118,6 @@ def planned(
 
 
 def _last(trained: Trained, contexts: Sequence[Ids], watch: Watch) -> dict[Ids, torch.Tensor]:
-    """The stream after each context."""
     run = streams(trained, contexts, last=True, advance=watch.advance)
     return {contexts[i]: stream for i, stream in run}
 
@@ -131,7 +126,6 @@ def _measured(
     trained: Trained, given: Mapping[Ids, int], found: Mapping[Ids, torch.Tensor], kept:
     Sequence[Kept], watch: Watch,
 ) -> tuple[Keys, float]:  # fmt: skip
-    """Distances to contexts and kept positions, and how much they vary."""
     keys = trained.normed(torch.stack([found[x] for x in given]))
     sample = list(given)[:: max(1, len(given) // NOISE_SAMPLE)][:NOISE_SAMPLE]
     first, share = trained.normed(torch.stack([found[x] for x in sample])), 1.0

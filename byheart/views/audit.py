@@ -85,7 +85,6 @@ def lines(result: Audit, all: bool = False) -> list[Row]:
 
 
 def _membership(result: Audit) -> list[Row]:
-    """Every score, and exposures."""
     test = result.membership
     if test is None:
         return []
@@ -114,7 +113,6 @@ def _membership(result: Audit) -> list[Row]:
 
 
 def _sizes(result: Audit) -> list[Row]:
-    """The model, the data, and what the one has memorised of the other."""
     model, data, memorised = result.model, result.data, result.memorised
     error, share, beyond = memorised.standard_error, memorised.share, memorised.beyond
     counted, stored = "tied ones counted once", f"as loaded, in {model.dtype}"

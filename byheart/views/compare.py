@@ -79,7 +79,6 @@ def view(result: Comparison, all: bool = False) -> Group:
 
 
 def about_labels(rows: Sequence[Row]) -> list[Row]:
-    """The rows that say what labels take."""
     return [row for row in rows if row.stores == LABELS]
 
 

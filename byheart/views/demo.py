@@ -40,7 +40,6 @@ class Page:
 
 
 def recitation(result: Demo) -> Text:
-    """Whether the recitation is the book."""
     if not result.recited:
         return Text("refuted  the recitation is not the book\n", "bold red")
     words = f"recited  {number(result.words)} words and marks, all as in the book\n"

@@ -51,7 +51,6 @@ def view(result: Located) -> Group:
 
 
 def readers_view(result: Readers) -> Group:
-    """The inputs whose answers read the parameter."""
     many = f"{number(len(result.items))} of {plural(result.of, 'sequence')}"
     title = Text(f"{_named(result.parameter)} is read by the answers to {many}")
     return Group(title, *listed(result.items, MAX_SHOWN, LISTED))
@@ -74,7 +73,6 @@ def _written(index: int, location: Location) -> str:
 
 
 def _short(tensor: str) -> str:
-    """The name of a matrix as people say it."""
     return tensor.removeprefix("transformer.").removeprefix("model.").removesuffix(".weight")
 
 

@@ -26,7 +26,6 @@ TICKS = 12
 
 
 def draw(result: Measurement) -> Figure:
-    """The points of a measurement."""
     figure, axes = pictures.canvas(7.2, 4.8)
     cells = [cell for cell in result.cells if cell.points]
     if cells and result.measures_capacity:

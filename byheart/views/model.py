@@ -14,7 +14,6 @@ UNSETTLED = "not settled"  # correct as far as it was read
 
 
 def shown(summary: Summary) -> Showing:
-    """How models of this kind are shown."""
     return kind_of(summary.model).show
 
 
@@ -51,7 +50,6 @@ def verdict(
 
 
 def timed(summary: Summary) -> Text:
-    """How long it took."""
     order = ("load", "build", "verify")
     spent = [(x, summary.seconds[x]) for x in order if isinstance(summary.seconds.get(x), float)]
     return Text(", ".join(f"{name} {seconds:.1f} s" for name, seconds in spent), style="dim")

@@ -30,7 +30,6 @@ def view(result: Recital) -> Group:
 
 
 def _same(result: Recital) -> str:
-    """What the recitation was found to be."""
     if result.recitation.rows:
         return ": every label is that of the data" if result.checked else ""
     if result.checked:

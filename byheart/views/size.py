@@ -22,7 +22,6 @@ def view(result: Sizes) -> Group:
 
 
 def _told(line: Size) -> str:
-    """The parameters, and the rest."""
     sign = "≥" if line.name.startswith("at least") else "about"
     size = " to ".join(dict.fromkeys(number(rounded(x)) for x in line.parameters))
     told = [

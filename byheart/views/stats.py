@@ -38,7 +38,6 @@ def view(stats: Stats) -> Group:
 
 
 def lines(stats: Stats) -> list[Row]:
-    """Name, value and remark of each count."""
     conflicts, entropy, apart = stats.conflicts, stats.entropy, stats.separation
     both = f"{named(conflicts.contexts, 'context')} with two labels; "
     both += f"{number(conflicts.multisets)} if order does not count"

@@ -38,7 +38,6 @@ def columns(*heads: str | Column, space: int = 2) -> Table:
 
 
 def right(*names: str, no_wrap: bool = False, style: str = "") -> list[Column]:
-    """Columns of numbers."""
     return [Column(name, justify="right", no_wrap=no_wrap, style=style) for name in names]
 
 
@@ -50,7 +49,6 @@ def listed(lines: Sequence[object], most: int, where: str = "") -> list[Text]:
 
 
 def rounded(value: float | None) -> float | None:
-    """Without decimals, if it is large."""
     return round(value) if isinstance(value, float) and value >= 1000 else value
 
 
@@ -61,12 +59,10 @@ def counts(data: object, *nouns: str) -> str:
 
 
 def drawn(picture: str | None, before: str = "\n") -> list[Text]:
-    """Where the picture is, if there is one."""
     return [Text(f"{before}drawn in {picture}")] if picture else []
 
 
 def notes(lines: Iterable[str]) -> list[Text]:
-    """What there is to say beside the numbers."""
     return [Text(f"note: {line}.", style="yellow") for line in lines]
 
 

@@ -96,7 +96,6 @@ def _changed(change: Mapping[str, Any], tokenizer: bool) -> str:
 
 
 def _reading(result: Verified) -> str:
-    """How the file was read, and how much of it."""
     chosen = []
     for name, value in (result.reading or {}).items():
         text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

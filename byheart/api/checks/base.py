@@ -16,44 +16,33 @@ Numbers = Sequence[Real]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a check.
+    """The outcome of a check."""
 
-    evidence        proved: by exact arithmetic or rigorous bounds; sampled: proved for a random
-                    sample of what the statement is about; observed: in floats; refuted: it is
-                    false, exactly; None: not decided
-    detail          one sentence
-    counterexample  what refutes it: the smallest, or else a minimal one; None if nothing does
-    facts           numbers that were computed on the way
-    """
-
+    # proved: by exact arithmetic or rigorous bounds; sampled: proved for a random sample of what
+    # the statement is about; observed: in floats; refuted: it is false, exactly; None: not decided
     evidence: str | None
-    detail: str
+    detail: str  # one sentence
+    # what refutes it: the smallest, or else a minimal one; None if nothing does
     counterexample: dict[str, Any] | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)  # numbers that were computed on the way
 
 
 @dataclass(frozen=True)
 class Check:
-    """A statement of a paper that can be checked for given numbers, data or a model.
-
-    run      its parameters are what a user gives
-    says     the statement, in one sentence
-    needs    what a user gives, in a few words
-    example  arguments of `byheart check NAME` that run as they are; DATA is a data file, DIR a
-             model folder
-    """
+    """A statement of a paper that can be checked for given numbers, data or a model."""
 
     name: str
     paper: str
     item: str
-    run: Callable[..., Outcome]
-    says: str
-    needs: str
+    run: Callable[..., Outcome]  # its parameters are what a user gives
+    says: str  # the statement, in one sentence
+    needs: str  # what a user gives, in a few words
+    # arguments of `byheart check NAME` that run as they are; DATA is a data file, DIR a model
+    # folder
     example: str
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """The names of its parameters."""
         return tuple(signature(self.run).parameters)
 
     @property

@@ -22,8 +22,6 @@ DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions i
 
 
 class Plan(NamedTuple):
-    """The sizes of what is built."""
-
     targets: Targets  # contexts of one length, at least 2; padded if they were not
     shape: Shape  # of the decoder
     needed: int  # heads that are needed for `contexts` independent ones

@@ -27,11 +27,9 @@ from .tables import blocks, candidates, cost
 
 @dataclass(frozen=True)
 class Unlimited(Limits):
-    """Tables in any number of bits.
+    """Tables in any number of bits."""
 
-    any_labels  the hash must suit all labels, and a record must be able to name the plan
-    """
-
+    # the hash must suit all labels, and a record must be able to name the plan
     any_labels: bool = False
 
     bounded = False
@@ -72,7 +70,6 @@ class Unlimited(Limits):
 
 
 def read(dataset: Dataset, options: Settings, length: int | None = None) -> Input:
-    """What the network reads."""
     spec = input_of(dataset, bool(options.positions))
     spec = replace(spec, length=length or spec.length)
     if options.attention == "sum":

@@ -114,7 +114,6 @@ class FoldPlan(Plan):
 
     @property
     def unknowns(self) -> int:
-        """Stored numbers."""
         stored = self.top + self.low + self.gates
         cells = self.lanes * sum(rows - 1 for rows in self.tables)
         return 1 + stored + len(self.constants) + cells

@@ -176,7 +176,6 @@ class Layout(ABC):
         return self.unknowns
 
     def sized(self, unknowns: int) -> "Layout":
-        """The layout with that many numbers."""
         return self
 
     @property

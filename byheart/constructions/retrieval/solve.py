@@ -324,7 +324,6 @@ class Search:
         return self._found()
 
     def _any(self, factors: Factors, words: int) -> NDArray[np.uint64]:
-        """A draw of the free unknowns."""
         solution = np.zeros(words, np.uint64)
         for unknown in factors.free:
             solution[unknown >> 6] |= np.uint64(self.rng.getrandbits(1)) << np.uint64(unknown & 63)
@@ -619,7 +618,6 @@ def _flip(numbers, recent, position, direction):
 
 @njit
 def _append(numbers, recent, position, solution):
-    """Write the bits of a position."""
     for u in range(recent.shape[0]):
         bit = ZERO
         if u >> 6 < solution.shape[0]:

@@ -44,8 +44,6 @@ BATCH = 1 << 22
 
 
 class Plan(NamedTuple):
-    """The sizes of a checkpoint."""
-
     vocabulary: int
     end: int  # the number of the token that ends a text
     code: int  # lanes of a token's code
@@ -273,7 +271,6 @@ class Located(Construction):
         return sizes, first
 
     def least_heads(self, sequences: list[NDArray]) -> int:
-        """The fewest heads that are tried."""
         return HEADS[0]
 
     @abstractmethod

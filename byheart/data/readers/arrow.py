@@ -175,7 +175,6 @@ def _is_text(kind: Any) -> bool:
 
 
 def _lengths(texts: Any) -> Any:
-    """The length of every text in bytes."""
     import pyarrow
     from pyarrow import compute
 
@@ -197,7 +196,6 @@ def _stated(metadata: Any, chosen: Sequence[str]) -> int:
 
 
 def _chunks(metadata: Any) -> Iterator[tuple[int, Any]]:
-    """The columns of every group of rows, with their numbers."""
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         yield from ((number, group.column(number)) for number in range(metadata.num_columns))
 

@@ -78,7 +78,6 @@ def every_of_document(raw: Raw, records: str | None) -> Table | list[str]:
 
 
 def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:
-    """The line of each record."""
     return [place for place, line in enumerate(raw.file, 1) if line.strip(BLANK)]
 
 

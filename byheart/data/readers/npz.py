@@ -171,7 +171,6 @@ def _begin(member: zipfile.ZipInfo, file: BinaryIO) -> int:
 
 
 def _stored(archive: zipfile.ZipFile, name: str, raw: Raw) -> Stored:
-    """How one member of the archive is stored."""
     names, path = archive.namelist(), raw.name
     if f"{name}.npy" not in names:
         arrays = [other.removesuffix(".npy") for other in names]

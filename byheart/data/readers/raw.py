@@ -33,8 +33,6 @@ RATIO = 2000  # beyond that, how many times its own size; that of a log may be 1
 
 @dataclass(frozen=True)
 class Raw:
-    """What a reader reads."""
-
     name: str  # for messages
     path: Path  # of the file; of a folder, which has no bytes of its own
     kind: str  # the key of its reader, such as ".csv"
@@ -69,7 +67,6 @@ def reason(error: Exception) -> str:
 
 
 def _pieces(stream: Any) -> Iterator[bytes]:
-    """What a stream holds."""
     with stream:
         yield from iter(partial(stream.read, CHUNK), b"")
 

@@ -77,11 +77,7 @@ def recognised(table: Table) -> str:
 
 
 def _made(
-    table: Table,
-    columns: Sequence[str],
-    make: Callable,
-    count: str | None,
-    unread: dict[str, None],
+    table: Table, columns: Sequence[str], make: Callable, count: str | None, unread: dict[str, None]
 ) -> Table:
     """The table of what is asked and answered in the rows of another one.
 
@@ -166,7 +162,6 @@ def _tasks(row: Mapping[str, Any], unread: dict[str, None]) -> Iterator[Pair]:
 
 
 def _choices(row: Mapping[str, Any], unread: dict[str, None]) -> Iterator[Pair]:
-    """The question with its choices, and the one that is right."""
     given, answer = row["choices"], row["answer"]
     if not isinstance(given, list) or len(given) > len(ascii_uppercase) or isinstance(answer, bool):
         raise ValueError
@@ -197,7 +192,6 @@ SHAPES: dict[str, tuple[str, tuple[str, ...], Callable]] = {  # a note, columns,
 
 
 def _texts(table: Table, window: int | str | None, how: Mapping[str, Any]) -> Documents:
-    """The cells of the only column as documents."""
     name = table.columns[0]
     places, (cells,) = table.select([name])
     for place, cell in zip(places, cells, strict=True):

@@ -96,7 +96,6 @@ def detected(raw: Raw, loading: Mapping[str, Any]) -> str:
 
 
 def _named(header: str | None, input: Sequence[str], label: str | None) -> list[str]:
-    """The columns that the first line has to name."""
     return [] if header == "none" else [*input, *(() if label is None else (label,))]
 
 
@@ -110,7 +109,6 @@ def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:
 
 
 def header(raw: Raw) -> list[str]:
-    """The names in the first line of a table."""
     lines = read_text(raw).split("\n")[: SAMPLE + 1]
     delimiter = "\t" if raw.kind == ".tsv" else sniffed(lines, ())
     return next(iter(_rows(lines, delimiter, raw.name)), (0, []))[1]
@@ -137,7 +135,6 @@ def sniffed(lines: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _split(lines: Sequence[str], delimiter: str) -> Iterator[Fields]:
-    """The rows of a table without quotes."""
     return ((place, line.split(delimiter)) for place, line in enumerate(lines, 1) if line)
 
 

@@ -60,7 +60,6 @@ def read_text(raw: Raw) -> str:
 
 
 def unix(text: str) -> str:
-    """The text with lines that end in \\n."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

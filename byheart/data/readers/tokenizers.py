@@ -32,14 +32,11 @@ BYTES = 256  # tokens of a single byte, which GPT-2's algorithm begins with
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A tokenizer, and the tokenizer.json that it came from.
-
-    split  a text to its tokens
-    text   tokens to the text that they make up; None if the tokenizer cannot say
-    """
+    """A tokenizer, and the tokenizer.json that it came from."""
 
     content: str
-    split: Callable[[str], list[str]]
+    split: Callable[[str], list[str]]  # a text to its tokens
+    # tokens to the text that they make up; None if the tokenizer cannot say
     text: Callable[[list[str]], str] | None
 
 

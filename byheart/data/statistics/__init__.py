@@ -29,7 +29,6 @@ def count(data: Dataset | Documents, epsilons: Sequence[float] = EPSILONS) -> St
 
 
 def _labelled(dataset: Dataset, epsilons: Sequence[float]) -> Statistics:
-    """The statistics of a dataset whose sequences are all written out."""
     ordered = contexts(dataset, positions=True)
     multisets = contexts(dataset, positions=False)
     conflicts = ordered.conflicts(dataset)

@@ -152,7 +152,6 @@ def _bucket(key, bits):
 
 @compiled
 def _sizes(rows, sums, alive, depth, bits, sizes):
-    """How many rows go to each bucket."""
     for row in range(alive):
         if rows.apart[row] <= depth + 1:
             sizes[_bucket(_key(rows, sums, row, depth), bits)] += 1

@@ -33,7 +33,6 @@ def empty(size: int = 1 << 12) -> Pairs:
 
 @inlined
 def add(pairs, seen, with_label, more):
-    """Count a pair `more` times."""
     key = seen << 32 | with_label
     mask = len(pairs.keys) - 1
     slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask

@@ -46,8 +46,6 @@ class Rows(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Arrays to work in."""
-
     members: NDArray[np.uint32]  # rows of a batch, group after group, and a place for dropped rows
     tokens: NDArray  # the next token of each member
     names: NDArray[np.uint32]  # the members of one group that continue
@@ -175,7 +173,6 @@ def _read_group(separator, place, room):
 
 @inlined
 def _tally(begin, size, distinct, room, pairs):
-    """Enter a context that was seen `size` times."""
     best, once = 0, 0
     for i in range(distinct):
         seen = room.counts[room.tokens[begin + room.firsts[i]]]
@@ -228,7 +225,6 @@ def ordered(rows: Rows, vocabulary: int, pairs: Pairs) -> tuple[Ints, Pairs]:
     threads = min(os.cpu_count() or 1, len(batches)) or 1
 
     def count(mine: list[Batch]) -> tuple[Ints, Pairs]:
-        """The sums and pairs of some batches."""
         room, pairs = _room(rows, min(BATCH, len(order)), vocabulary), empty()
         for begin, end, depth in mine:
             batch = order[begin:end]

@@ -96,7 +96,6 @@ class Statistics:
         return "\n".join(["Statistics", *(f"  {name:13}  {text}" for name, text in self._rows())])
 
     def _repr_html_(self) -> str:
-        """A table, for notebooks."""
         return html_table("Statistics", ("", ""), self._rows())
 
 

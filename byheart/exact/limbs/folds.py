@@ -61,7 +61,6 @@ class Folds:
 
     @property
     def indices(self) -> list[int]:
-        """The lanes that tables read."""
         tables = [step.block for step in self.steps if isinstance(step.block, Table)]
         return list(dict.fromkeys(table.lane for table in tables))
 

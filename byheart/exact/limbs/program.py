@@ -7,17 +7,7 @@ from .folds import Folds, registers, window
 from .fused import STEP
 from .kernels import FOLDS, GENERAL, LINEAR, PIECES, POWERS, RELU, SHIFTS, TABLE
 from .runs import Finder, Powers, Shifts
-from .shortcuts import (
-    ONE,
-    Fold,
-    Pieces,
-    bias,
-    gated_lanes,
-    pieces_of,
-    rounded_up,
-    scaled,
-    table_of,
-)
+from .shortcuts import ONE, Fold, Pieces, bias, gated_lanes, pieces_of, rounded_up, scaled, table_of
 from .stack import Stack, fraction_bits
 from .writer import Program, Writer
 

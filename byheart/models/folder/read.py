@@ -68,7 +68,6 @@ def read(path: Path) -> ModelData:
 
 
 def _packed(path: Path) -> ModelData:
-    """The model of a packed file."""
     from .packed import unpack  # folders do not need it
 
     model, certificate, tokenizer = unpack(read_text_file(path.resolve()), str(path))
@@ -98,7 +97,6 @@ def _recorded(model: ModelData, certificate: Object, tokenizer: str | None) -> M
 
 
 def weights_file(store: Storing) -> str:
-    """The file of a folder that holds the weights."""
     return next(name for name in store.FILES if name.endswith(WEIGHTS))
 
 

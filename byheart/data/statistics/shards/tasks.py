@@ -230,7 +230,6 @@ def combined(records: NDArray) -> tuple[NDArray, NDArray[np.bool_]]:
 
 
 def count(task: Task, job: Job) -> dict:
-    """The ordered contexts of some slots."""
     pairs, contexts = combined(_gathered(task, job, SCATTER, job.kinds[0]))
     if ((pairs["high"] == keys.HIGH) & (pairs["low"] == keys.LOW)).any() and not job.width:
         raise ByheartError(COLLISION)  # with the empty context
