@@ -3119,7 +3119,8 @@ class Report:
     unit     what is checked: labels, contexts, or answers of a stock checkpoint
     largest  the largest bound of a divergence
     about    of a stock checkpoint: whether the data was texts or tokens
-    skipped  texts of fewer than two tokens, which hold no prediction"""
+    skipped  texts of fewer than two tokens, which hold no prediction
+    model    of executions, which FORMAT.md describes in section 10"""
 
     checked: int = 0
     correct: int = 0
@@ -3130,6 +3131,7 @@ class Report:
     largest: Fraction | None = None
     about: str | None = None
     skipped: int = 0
+    model: str = "error model"
 
     @property
     def evidence(self) -> str | None:
@@ -3300,7 +3302,7 @@ def sentence(report: Report) -> str:
     if report.unit == "labels":
         right, all_of_them = "labels are right", "every sequence was evaluated in exact integers"
     elif report.unit == "answers":
-        right = "answers are right in every execution within the error model of FORMAT 10"
+        right = f"answers are right in every execution within the {report.model} of FORMAT 10"
         all_of_them = "every logit was enclosed in integers"
         if report.about == "tokens":
             all_of_them += "; this is about tokens, the text was not checked"

@@ -1,4 +1,4 @@
-"""Enclose what every execution of a GPT-2 or a Llama in float32 can compute, in integers.
+"""Enclose what every execution of a GPT-2 or a Llama can compute, in integers.
 
 Section 10 of FORMAT.md says which executions there are. A number here is an integer x that stands
 for x / 2**F. Middles are rounded down and radii up, so that what an execution computes is never
@@ -78,6 +78,41 @@ def plus(*vectors: Iterable[int]) -> Vector:
 def length_up(vector: Iterable[int]) -> int:
     """At least the Euclidean length."""
     return math.isqrt(sum(x * x for x in vector)) + 1
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Rule 9: a result is stored within 2^-bits, relatively, plus half the least subnormal number,
+    if it is not larger than the largest number of the type. Of float32 (0 bits) nothing is stored.
+    """
+
+    bits: int = 0
+    least: int = 0  # the exponent of the least subnormal number
+    largest: int = 0
+
+    def errors(self, sizes: Vector) -> Vector:
+        """What numbers of at most these sizes are off by when they were stored."""
+        if not self.bits:
+            return [0] * len(sizes)
+        if max(sizes, default=0) > self.largest << F:
+            check.refuse(f"a result may exceed {self.largest:,}: the checker cannot bound it")
+        half = 1 << F + self.least - 1
+        return [(x >> self.bits) + 1 + half for x in sizes]
+
+    def stored(self, middle: Vector, radius: Vector, bias: Sequence[int] | None = None) -> Vector:
+        """The radius of these numbers when they were stored; if they contain a bias, when they
+        were stored without it, and then with it."""
+        if not self.bits:
+            return radius
+        if bias is not None:
+            sizes = [abs(x - b) + r for x, r, b in zip(middle, radius, bias, strict=True)]
+            errors = self.errors(sizes)
+            radius = [r + e if b else r for r, e, b in zip(radius, errors, bias, strict=True)]
+        sizes = [abs(x) + r for x, r in zip(middle, radius, strict=True)]
+        return list(map(operator.add, radius, self.errors(sizes)))
+
+
+STORAGE = {"float32": Storage(), "float16": Storage(11, -24, 65504)}
 
 
 # ---------------------------------------------------------------- matrices
@@ -199,6 +234,7 @@ class Stream:
     directions: list[Vector]
     spreads: list[Spread]
     radius: Vector
+    storage: Storage = STORAGE["float32"]
 
     def bounds(self) -> Vector:
         """The largest absolute value of each lane."""
@@ -213,8 +249,10 @@ class Stream:
     def rounded(self) -> "Stream":
         """After an addition of what is already in the middle."""
         unit = gamma(1)
-        radius = [r + (x * unit >> F) + 2 for r, x in zip(self.radius, self.bounds(), strict=True)]
-        return replace(self, radius=radius)
+        bounds = self.bounds()
+        loose = [(x * unit >> F) + 2 for x in bounds]
+        loose = plus(loose, self.storage.errors(plus(bounds, loose)))
+        return replace(self, radius=plus(self.radius, loose))
 
     def limited(self) -> "Stream":
         """The same with fewer directions: the shortest ones become part of the radius."""
@@ -317,11 +355,13 @@ class Norm:
             (((x + mean_size) * g >> F) * six >> F + U) + (y * two >> F) + units
             for x, g, y in zip(bounds, gains, found, strict=True)
         ]
+        lane = plus(lane, stream.storage.errors(plus(found, lane)))
         radius = plus(loose, lane)
         most = up(gamma(size + 48) * (sum(bounds) // size + 1)) + 2
         rounding = Rounding(lane, error, 0 if self.bias is None else most, highest)
         bounds = plus(found, lane)
-        return Normed(self, middle, directions, spreads, radius, factor, shift, bounds, rounding)
+        parts = middle, directions, spreads, radius, factor, shift, bounds, rounding
+        return Normed(self, *parts, stream.storage)
 
 
 @dataclass
@@ -351,6 +391,7 @@ class Normed:
     shift: int
     bounds: Vector
     rounding: Rounding
+    storage: Storage
 
 
 class Projection:
@@ -375,7 +416,7 @@ class Projection:
         )
         self.gains = [abs(g) + r for g, r in zip(self.gains, radius, strict=True)]
         self.zeros = [row for row in matrix.empty if bias is None or not bias[row]]
-        added = list(map(fixed, bias or [0.0] * matrix.rows))
+        self.added = added = list(map(fixed, bias or [0.0] * matrix.rows))
         self.gamma = gamma(matrix.terms + (1 if bias is None else 2))
         self.constant = plus(constant, added)
         self.radius = [
@@ -427,6 +468,7 @@ class Projection:
             max(map(abs, middle)) + max(radius) >= LARGE >> 8
         ):  # the cube of an argument is below 2^96
             check.refuse("a product may become larger than 2^32: the checker cannot bound it")
+        radius = normed.storage.stored(middle, radius, self.added)
         for row in self.zeros:
             middle[row] = radius[row] = 0
         return middle, radius
@@ -504,4 +546,6 @@ class Projection:
         found += (rounding.mean * rounding.highest >> F) * self.gains[row] >> F
         found += (strength >> 38) + (sum(normed.bounds) >> F)  # s, and weights within half a unit
         found += ((self.gains[row] >> F) + 1) * ((scale >> F) + 1)  # the mean, within a unit
-        return (product >> 3 * F) + self.constant[row], found + self.radius[row] + size + 4
+        value = (product >> 3 * F) + self.constant[row]
+        found += self.radius[row] + size + 4
+        return value, normed.storage.stored([value], [found], [self.added[row]])[0]

@@ -137,14 +137,19 @@ def softmax(scores: Sequence[tuple[int, int]] | int) -> tuple[int, list[Weight],
     )
 
 
-def mixed(values: list[Box], scores: Sequence[tuple[int, int]] | int) -> Box:
-    """The weighted sum of the values, with the errors of item 5."""
+def mixed(
+    values: list[Box], scores: Sequence[tuple[int, int]] | int, storage: enclose.Storage
+) -> Box:
+    """The weighted sum of the values, with the errors of item 5, and of stored weights: two units
+    of each, one of the weight and one of the sum that they are divided by."""
     best, weights, rest = softmax(scores)
     largest = [max(lanes) for lanes in zip(*(value.bounds() for value in values), strict=True)]
     first = values[best]
     middle = [0] * len(first.middle)
     share = ONE - sum(weight.low for weight in weights)
     unit = enclose.gamma(3 * len(values) + 125) + 2 * rest
+    if storage.bits:
+        unit += (ONE * 201 // 100 >> storage.bits) + len(values) * (ONE >> -storage.least) + 1
     radius = [
         (r * share >> F) + (x * unit >> F) + 4 for r, x in zip(first.radius, largest, strict=True)
     ]
@@ -157,7 +162,8 @@ def mixed(values: list[Box], scores: Sequence[tuple[int, int]] | int) -> Box:
             r + (abs(x) * loose + q * weight.high >> F) + 1
             for r, x, q in zip(radius, steps, value.radius, strict=True)
         ]
-    return Box([x + (m >> F) for x, m in zip(first.middle, middle, strict=True)], radius)
+    middle = [x + (m >> F) for x, m in zip(first.middle, middle, strict=True)]
+    return Box(middle, storage.stored(middle, radius))
 
 
 @dataclass
@@ -200,7 +206,11 @@ class Attention:
     def seen(self, normed: enclose.Normed, place: int) -> Seen:
         return Seen(self.split(self.key, normed, place), Box(*self.value.enclose(normed)))
 
-    def scores(self, query: Box, keys: list[Box]) -> list[tuple[int, int]]:
+    def scores(
+        self, query: Box, keys: list[Box], storage: enclose.Storage
+    ) -> list[tuple[int, int]]:
+        """Each with its radius. Where results are stored, the factor 1 / sqrt(s) may have been
+        applied to both operands, or to the product, all of which are stored."""
         root = math.isqrt(self.size << 2 * F)
         inverse = (1 << 2 * F) // root + 1  # 1 / sqrt(s), within 2 units
         unit, found = enclose.gamma(self.size + 4), []
@@ -212,7 +222,14 @@ class Attention:
             error += sum(map(operator.mul, query.radius, reach))
             total = sum(map(operator.mul, sizes, reach)) >> F
             error = (error >> F) + (total * unit >> F) + 3
-            found.append((middle * inverse >> F, (error * inverse + 2 * abs(middle) >> F) + 3))
+            if storage.bits:
+                lost = (sum(sizes) + sum(reach) + self.size * ONE) * root >> F
+                error += (2 * total >> storage.bits) + (total >> 2 * storage.bits - 1) + 2
+                error += (2 * lost >> -storage.least) + 2
+                (error,) = storage.stored([middle], [error])
+            score, loose = middle * inverse >> F, (error * inverse + 2 * abs(middle) >> F) + 3
+            (loose,) = storage.stored([score], [loose])
+            found.append((score, loose))
         return found
 
     def added(
@@ -226,9 +243,11 @@ class Attention:
         for number, head in enumerate(self.heads):
             values = [one.values.part(number * self.size, self.size) for one in seen]
             if head in queries:
-                found = mixed(values, self.scores(queries[head], [one.keys[head] for one in seen]))
+                keys = [one.keys[head] for one in seen]
+                scores = self.scores(queries[head], keys, stream.storage)
+                found = mixed(values, scores, stream.storage)
             else:
-                found = mixed(values, len(values))
+                found = mixed(values, len(values), stream.storage)
             middle += found.middle
             radius += found.radius
         matrix = self.output.matrix
@@ -238,6 +257,11 @@ class Attention:
         bias = self.bias or [0] * len(result)
         errors = [r + (abs(b) * unit >> F) + 2 for r, b in zip(errors, bias, strict=True)]
         spread = enclose.Spread(self.output, radius, matrix.enclose([], radius)[1])
+        if stream.storage.bits:
+            reach = [e + x for e, x in zip(errors, spread.box, strict=True)]
+            total = enclose.plus(result, bias)
+            stored = stream.storage.stored(total, reach, bias)
+            errors = [e + s - x for e, s, x in zip(errors, stored, reach, strict=True)]
         stream = replace(stream, spreads=[*stream.spreads, spread])
         return stream.plus(enclose.plus(result, bias), errors)
 
@@ -259,6 +283,10 @@ class Activation:
     gelu and gelu_new: the argument of tanh or erf is a product of at most 6 roundings, constants
     included, and |x tanh'(x)|, |x erf'(x)| < 1/2: 3 u; tanh itself 8 u and erf 16 u; 1 + erf at
     most 2 u more; and the product with z / 2 another 2 u of at most |z|: together below 16 u |z|.
+    Stored, every operation and constant may be off by one unit more: the argument of tanh by 7
+    units (4 of them of the cube), tanh by 0.45 * 7 + 1, 1 + tanh by 2 more, and the product with
+    z / 2 by half of that and one: below 5 units of |z|; results that are subnormal add less than
+    3 + 3 |z| times half the least number.
     silu: within 8 u for exp, 1 for the sum and 1 for the division, or 8 for the logistic function
     and 1 for the product: below 16 u |z| as well, and for z < 0 below 16 u |f(z)|.
     """
@@ -298,7 +326,9 @@ class Activation:
         value = self.value(z)
         return value - 2, value + 2
 
-    def enclose(self, low: int, high: int) -> tuple[int, int]:
+    def enclose(
+        self, low: int, high: int, storage: enclose.Storage = enclose.STORAGE["float32"]
+    ) -> tuple[int, int]:
         """Middle and radius of what executions get for an argument from `low` to `high`."""
         left, right, least = (-13, -12, -0.279) if self.name == "silu" else (-8, -7, -0.171)
         first, last = self.at(low), self.at(high)
@@ -310,6 +340,9 @@ class Activation:
             error = -bottom >> U - 4
         else:
             error = max(abs(low), abs(high)) >> U - 4
+        if storage.bits:
+            size = max(abs(low), abs(high))
+            error += (5 * size >> storage.bits) + (4 * (size + ONE) >> -storage.least) + 2
         middle = (bottom + top) // 2
         return middle, top - middle + error + 2
 
@@ -354,7 +387,8 @@ class Neurons:
         active = [n for n, high in enumerate(highs) if high >= off and (high or radius[n])]
         on = [n for n in active if middle[n] - radius[n] > 0]
         unsure = [n for n in active if highs[n] > 0 and middle[n] - radius[n] <= 0]
-        strengths = {n: self.activation.enclose(middle[n] - radius[n], highs[n]) for n in active}
+        storage, enclosed = stream.storage, self.activation.enclose
+        strengths = {n: enclosed(middle[n] - radius[n], highs[n], storage) for n in active}
         terms, tails = len(active), [0] * len(stream.middle)
         if self.factor is not None:
             factors, errors = self.factor.enclose(normed)
@@ -399,6 +433,9 @@ class Neurons:
             w + t + ((s + t + abs(b)) * unit >> F) + units
             for w, t, s, b in zip(wide, tails, sizes, bias, strict=True)
         ]
+        if storage.bits:
+            reach = [s + abs(b) + units for s, b in zip(sizes, bias, strict=True)]
+            errors = storage.stored(reach, errors, list(map(abs, bias)))
         found = stream.directions + [d for d in directions if any(d)]
         stream = replace(stream, directions=found).limited()
         return stream.plus(enclose.plus(total, bias), errors), on, unsure
@@ -481,14 +518,16 @@ class Network:
         positions: Sequence[Sequence[float]] | None,
         blocks: list[Block],
         logits: enclose.Projection,
+        storage: enclose.Storage,
     ) -> None:
+        self.storage = storage
         self.tokens, self.positions, self.blocks, self.logits = tokens, positions, blocks, logits
         self.read: list[int] = []
         self.places: list[Place] = []
 
     def embedded(self, token: int, place: int) -> enclose.Stream:
         middle = list(map(enclose.fixed, self.tokens[token]))
-        stream = enclose.Stream(middle, [], [], [1] * len(middle))
+        stream = enclose.Stream(middle, [], [], [1] * len(middle), self.storage)
         if self.positions is None:
             return stream
         return stream.plus(list(map(enclose.fixed, self.positions[place])), [1] * len(middle))
@@ -546,6 +585,14 @@ class Network:
         if max(radius) >= enclose.LARGE:  # sums of absolute values are below 2^23 times this
             check.refuse("a logit may become too large: the checker cannot bound it")
         own, constant = middle[label], self.logits.constant
+        if self.storage.bits:
+            sizes = [
+                (abs(x) * normed.factor >> F) + r + 1 for x, r in zip(middle, radius, strict=True)
+            ]
+            sizes = enclose.plus(sizes, *(map(abs, d) for d in directions))
+            logits = enclose.plus(middle, constant)
+            stored = self.storage.stored(logits, sizes)
+            radius = [r + a - b for r, a, b in zip(radius, stored, sizes, strict=True)]
         steps = [own - x for x in middle]
         widths = [(abs(x) * normed.factor >> F) + r + 2 for x, r in zip(steps, radius, strict=True)]
         for direction in directions:

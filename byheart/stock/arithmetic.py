@@ -1,4 +1,4 @@
-"""Running error bounds for float32: what every execution of a stock network may differ by.
+"""Running error bounds: what every execution of a stock network may differ by.
 
 The executions are those of checker/FORMAT.md, section 10: any order of summation, fused or not,
 each operation within the unit roundoff u = 2^-24. A quantity is a middle, computed in doubles, and
@@ -14,6 +14,9 @@ Two errors of a norm are common to all lanes: one factor (from the variance) and
 mean). Only the rest adds up over lanes. Keeping them apart makes the bounds about ten times
 tighter. In the same way a neuron that is on writes a fixed direction with an uncertain strength,
 and that is kept as one number per stream.
+
+Of float16, results are stored: each is rounded to 16 bits after it was computed in float32, and has
+to be in range (`Storage`). In float32 nothing is stored, and the bounds are those of operations.
 """
 
 from typing import Any, NamedTuple
@@ -43,6 +46,37 @@ def up(radius: Floats) -> Floats:
     return radius * UP + TINY
 
 
+class Unbounded(ArithmeticError):
+    """The method cannot bound this network; nothing is said about it."""
+
+
+class Storage(NamedTuple):
+    """How results are stored: rounded within `unit`, relatively, and `tiny` where they are
+    subnormal, and below `largest` in absolute value."""
+
+    unit: float = 0.0
+    tiny: float = 0.0
+    largest: float = np.inf
+
+    def of(self, x: Floats, r: Floats, c: Floats | float = 0.0) -> Floats:
+        """The radius of x after it was stored; c may be added to it."""
+        if not self.unit:
+            return r
+        size = np.abs(x) + r + np.abs(c)
+        if not (size < self.largest).all():
+            raise Unbounded(f"a result may exceed {self.largest:,.0f}, the largest of its type")
+        return up(r + self.unit * size + self.tiny)
+
+    def product(self, x: Floats, r: Floats, bias: Floats | None) -> Floats:
+        """That of a product x with its bias, which may be added after the product was stored."""
+        if self.unit and bias is not None:
+            r = np.where(bias != 0, self.of(x - bias, r), r)
+        return self.of(x, r)
+
+
+STORAGE = {"float32": Storage(), "float16": Storage(2.0**-11 * (1 + 2.0**-20), 2.0**-25, 65504.0)}
+
+
 class Stream(NamedTuple):
     """Streams x + r e + t c with |e| <= 1 in every lane, and one number |t| <= 1 per stream."""
 
@@ -62,7 +96,15 @@ class Normed:
     most    bounds the absolute value of every lane
     """
 
-    def __init__(self, at: Stream, gain: Floats, bias: Floats | None, epsilon: float, rms: bool):
+    def __init__(
+        self,
+        at: Stream,
+        gain: Floats,
+        bias: Floats | None,
+        epsilon: float,
+        rms: bool,
+        storage: Storage = STORAGE["float32"],
+    ):
         size = at.x.shape[1]
         radius = at.r + np.abs(at.c)
         most = np.abs(at.x) + radius
@@ -94,7 +136,8 @@ class Normed:
         lane = at.r * np.abs(gain) * grown
         result = (np.abs(self.y) + np.abs(self.c) + self.shift * np.abs(gain)) * (1 + self.factor)
         result += lane + np.abs(self.bias)
-        self.rounding = up(rounding + gamma(2) * (result + rounding))
+        self.storage = storage
+        self.rounding = storage.of(result, up(rounding + gamma(2) * (result + rounding)))
         self.lane = up(lane + self.rounding)
         self.most = up(result + self.rounding)
         self.gain = gain
@@ -106,7 +149,7 @@ class Normed:
     def rows(self, chosen: np.ndarray | slice) -> "Normed":
         part = object.__new__(Normed)
         part.__dict__ = {
-            name: x if name in ("bias", "gain", "rms") else x[chosen]
+            name: x if name in ("bias", "gain", "rms", "storage") else x[chosen]
             for name, x in vars(self).items()
         }
         return part
@@ -124,7 +167,7 @@ class Normed:
             + self.lane @ size
             + sums(weights, bias) * total
         )
-        return moved + fixed, up(radius)
+        return moved + fixed, self.storage.product(moved + fixed, up(radius), bias)
 
     def many(self, weights: Floats, bias: Floats | None) -> tuple[Floats, Floats]:
         """The same with a larger radius, by Cauchy and Schwarz, for one product of matrices."""
@@ -141,7 +184,7 @@ class Normed:
             radius += np.abs(self.c @ weights) * (1 + self.factor)
         if bias is not None:
             radius += terms * np.abs(bias)
-        return moved + fixed, up(radius)
+        return moved + fixed, self.storage.product(moved + fixed, up(radius), bias)
 
     def pairs(
         self, weights: Floats, bias: Floats | None, rows: np.ndarray, columns: np.ndarray
@@ -188,19 +231,18 @@ class Normed:
             + dot(part.rounding, size)
             + sums(w, bias, axis=1) * total
         )
-        return moved + w @ self.bias + added, up(found)
+        out = moved + w @ self.bias + added
+        return out, self.storage.product(out, up(found), added)
 
 
-class Unbounded(ArithmeticError):
-    """The method cannot bound this network; nothing is said about it."""
-
-
-def times(x: Floats, r: Floats, weights: Floats, bias: Floats | None) -> tuple[Floats, Floats]:
+def times(
+    x: Floats, r: Floats, weights: Floats, bias: Floats | None, storage: Storage
+) -> tuple[Floats, Floats]:
     """x W + b and its radius, [n, k]."""
     size = np.abs(weights)
     out = x @ weights if bias is None else x @ weights + bias
     total = (np.abs(x) + r) @ size + (0.0 if bias is None else np.abs(bias))
-    return out, up(r @ size + sums(weights, bias) * total)
+    return out, storage.product(out, up(r @ size + sums(weights, bias) * total), bias)
 
 
 def rounded(x: Floats, r: Floats, c: Floats | float = 0.0) -> Floats:

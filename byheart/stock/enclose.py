@@ -16,8 +16,10 @@ from ..data.arrays import batches
 from ..data.targets import Floats
 from .arithmetic import (
     FUNCTION,
+    STORAGE,
     TINY,
     Normed,
+    Storage,
     Stream,
     U,
     Unbounded,
@@ -58,12 +60,16 @@ def margins(
     answers: NDArray[np.int64],
     progress: Callable[[int], None] | None = None,
 ) -> Margins:
-    """Rigorous margins of the answers after sequences, in float32.
+    """Rigorous margins of the answers after sequences, in the type of the network.
 
     Raises:
         Unbounded: The network is not one that can be bounded in this way.
     """
     blocks = [network.block(i) for i in range(network.depth)]
+    if network.dtype not in STORAGE:
+        raise Unbounded(f"executions in {network.dtype} have no model")
+    if network.dtype != "float32" and (network.family.rms or network.depth > 1):
+        raise Unbounded(f"in {network.dtype} a GPT-2 with one layer can be bounded")
     if any(writes(block) for block in blocks[1:]):
         raise Unbounded("the attention of more than the first block writes to the stream")
     first, gap = attended(network, blocks[0], sequences)
@@ -113,14 +119,19 @@ def _attention(
 ) -> tuple[Floats, Floats, float]:
     """Texts of one length [B, n]: the streams at (owner, place), their radius, and the gap."""
     heads, size, D = network.size("heads"), network.head_size, network.width
+    storage = STORAGE[network.dtype]
     count, length = tokens.shape
     x = embedded(network, tokens).reshape(-1, D)
-    r = np.zeros_like(x) if network.places is None else rounded(x, np.zeros_like(x))
+    r = np.zeros_like(x)
+    if network.places is not None:
+        r = storage.of(x, rounded(x, r))
     if not writes(block):
+        if storage.unit:  # what is multiplied by 0 may not be a number
+            raise Unbounded("attention that writes nothing may overflow")
         at = owner * length + place
         return x[at], r[at], math.inf
     stream = Stream(x, r, np.zeros_like(x))
-    normed = Normed(stream, block.norm1, block.norm1_bias, network.epsilon, network.family.rms)
+    normed = _normed(network, stream, block.norm1, block.norm1_bias)
     weights = np.concatenate([block.query, block.key, block.value], axis=1)
     y, s = normed.times(weights, block.attention_bias)
     shape = (count, length, 3, heads, size)
@@ -138,7 +149,8 @@ def _attention(
     read, radius = np.empty((len(owner), heads, size)), np.empty((len(owner), heads, size))
     gap = math.inf
     seen = np.arange(length)[None, :] <= place[:, None]  # [rows, n]
-    many = gamma(3 * place + 128)[:, None]
+    many = (gamma(3 * place + 128) + 2.01 * storage.unit)[:, None]  # weights, their sums
+    little = 2 * storage.tiny * (place[:, None] + 1)
     for head in range(heads):
         values, error = v[owner, :, head], rv[owner, :, head]  # [rows, n, s]
         largest = np.where(seen[..., None], np.abs(values) + error, 0).max(axis=1)
@@ -147,13 +159,17 @@ def _attention(
             read[:, head] = np.einsum("rn,rns->rs", weight, values)
             around = np.einsum("rn,rns->rs", weight, error)
             average = np.einsum("rn,rns->rs", weight, np.abs(values)) + around
-            radius[:, head] = up(around + many * average)
+            radius[:, head] = up(around + many * average + little * largest)
             continue
         keys = k[owner, :, head]
         score = np.einsum("rs,rns->rn", q[:, head], keys) / root
         bound = np.einsum("rs,rns->rn", most[:, head], other[owner, :, head]) / root
         exact = np.einsum("rs,rns->rn", np.abs(q[:, head]), np.abs(keys)) / root
         around = up((bound - exact) + gamma(size + 4) * bound + 1e-12 * bound)
+        if storage.unit:  # the factor may be applied to both operands, or to the product
+            small = most[:, None, head].sum(axis=2) + other[owner, :, head].sum(axis=2) + size
+            around = up(around + 2.01 * storage.unit * bound + 2 * storage.tiny * small)
+            around = storage.of(score, storage.of(score * root, up(around * root)) / root)
         score = np.where(seen, score, -np.inf)
         best = score.argmax(axis=1)
         here = np.arange(len(owner))
@@ -169,12 +185,18 @@ def _attention(
         read[:, head] = values[here, best]
         others = 2 * tail[:, None] * largest
         weighted = np.abs(values[here, best]) + error[here, best] + others  # sum of w |v|, at most
-        radius[:, head] = up(error[here, best] + others + many * weighted + TINY)
+        loose = many * weighted + little * largest + TINY
+        radius[:, head] = up(error[here, best] + others + loose)
     flat, error = read.reshape(len(owner), -1), radius.reshape(len(owner), -1)
-    out, around = times(flat, error, block.out, block.out_bias)
+    out, around = times(flat, storage.of(flat, error), block.out, block.out_bias, storage)
     at = owner * length + place
     x, r = added(x[at], r[at], out, around)
-    return x, r, gap
+    return x, storage.of(x, r), gap
+
+
+def _normed(network: Checkpoint, at: Stream, gain: Floats, bias: Floats | None) -> Normed:
+    storage = STORAGE[network.dtype]
+    return Normed(at, gain, bias, network.epsilon, network.family.rms, storage)
 
 
 def _rotated(y: Floats, r: Floats, angle: Floats) -> tuple[Floats, Floats]:
@@ -197,7 +219,8 @@ def through(
     network: Checkpoint, block: Block, at: Stream
 ) -> tuple[Stream, NDArray[np.int64], NDArray[np.bool_]]:
     """The streams after the MLP of a block; which neurons are on; whether the rest is off."""
-    normed = Normed(at, block.norm2, block.norm2_bias, network.epsilon, network.family.rms)
+    storage = STORAGE[network.dtype]
+    normed = _normed(network, at, block.norm2, block.norm2_bias)
     read = block.up if block.gate is None else block.gate
     z, rz = normed.many(read, block.up_bias)
     if not (np.abs(z) + rz < LARGEST).all():
@@ -212,11 +235,13 @@ def through(
         spill = up(leak * (1 + 64 * U) + high.shape[1] * TINY)
     rows, columns = np.nonzero(near)
     if block.gate is None and len(rows) > len(z) * min(CROWD, max(FEW, z.shape[1] // 2)):
+        if storage.unit:
+            raise Unbounded(f"many neurons are on at once, in {network.dtype}")
         return _crowded(network, block, at, normed)
     if len(rows) > len(z) * CROWD:
         raise Unbounded("many gated neurons are on at once")
     z, rz = normed.pairs(read, block.up_bias, rows, columns)
-    value, radius = _activated(kind, z, rz)
+    value, radius = _activated(kind, z, rz, storage)
     if block.gate is not None:
         factor, error = normed.pairs(block.up, None, rows, columns)
         value, radius = multiplied(value, radius, factor, error)
@@ -247,8 +272,14 @@ def through(
     if block.down_bias is not None:
         x += block.down_bias
         total += np.abs(block.down_bias)
-    r = rounded(x, r + leaked + gamma(terms + 2) * total, c)
-    return Stream(x, r, c), np.column_stack([rows[fired], columns[fired]]), certain
+    loose = leaked + gamma(terms + 2) * total
+    bias = None if block.down_bias is None else np.abs(block.down_bias)
+    r = rounded(x, r + storage.product(total, loose, bias), c)
+    return (
+        Stream(x, storage.of(x, r, c), c),
+        np.column_stack([rows[fired], columns[fired]]),
+        certain,
+    )
 
 
 def _crowded(
@@ -281,7 +312,9 @@ def _crowded(
     rounding = sums(block.up, block.up_bias) * (normed.most @ np.abs(block.up) + bias)
     single = 1.13 * rounding + CURVED * rz * rz + 20 * U * (np.abs(z) + rz)
     single += 1e-9 * rz  # of the doubles in which the slopes and their products are computed
-    out, around = times(value, np.zeros_like(value), block.down, block.down_bias)
+    out, around = times(
+        value, np.zeros_like(value), block.down, block.down_bias, STORAGE["float32"]
+    )
     around += up(radius + single @ size + gamma(len(size) + 2) * (loose @ size))
     x = at.x + out
     r = rounded(x, at.r + around, at.c)
@@ -302,19 +335,24 @@ def _slope(kind: str, z: Floats) -> Floats:
     return (1 + inner + z * (1 - inner * inner) * by_z) / 2
 
 
-def _activated(kind: str, z: Floats, rz: Floats) -> tuple[Floats, Floats]:
+def _activated(
+    kind: str, z: Floats, rz: Floats, storage: Storage = STORAGE["float32"]
+) -> tuple[Floats, Floats]:
     """An activation and its radius. GELU's slope is at most 1.13 in absolute value, SiLU's 1.1.
 
     tanh(y) with y within 8 u |y| changes by at most 8 u |y| / cosh(y)^2 < 8 u; with the errors of
     tanh (8 u) or erf (16 u), of the sum (2 u) and of the products, (1 + tanh) / 2 is within 16 u,
-    absolutely.
+    absolutely. If every operation and constant is stored, the argument of tanh is within 7 units,
+    tanh itself within 0.45 * 7 + 1, 1 + tanh within 2 more, and the product with z / 2 within 4.1;
+    subnormal results add less than 3 + 3 |z| times `tiny`.
     """
     if kind == "silu":
         value = silu(z)
         # z / (1 + exp(-z)): 8 u of exp, whose argument is exact, and three roundings
         return value, up(1.1 * rz + 16 * U * (np.abs(value) + 1.1 * rz))
     value = gelu_new(z) if kind == "gelu_new" else gelu(z)
-    return value, up(1.13 * rz + 20 * U * (np.abs(z) + rz))
+    size = np.abs(z) + rz
+    return value, up(1.13 * rz + (20 * U + 5 * storage.unit) * size + 8 * storage.tiny * (1 + size))
 
 
 # --- the answer
@@ -344,7 +382,7 @@ def _last(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats
 def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
     """The answer's logit minus that of each token, at least, [n, V]; infinite for itself."""
     gain, bias = network.final
-    normed = Normed(at, gain, bias, network.epsilon, network.family.rms)
+    normed = _normed(network, at, gain, bias)
     lanes = np.flatnonzero((gain != 0) | (normed.bias != 0))
     if not len(lanes):
         raise Unbounded("the last norm gives nothing")
@@ -360,7 +398,12 @@ def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> 
         return own - values
 
     each = up(lane @ size + sums(E, None) * (most @ size))
-    moved, factor = against(y @ E), normed.factor
+    logits, factor = y @ E, normed.factor
+    if (storage := STORAGE[network.dtype]).unit:
+        loose = factor * np.abs(logits) + each
+        loose += (np.abs(c @ E) + normed.shift * np.abs(g @ E)) * (1 + factor)
+        each = up(each + storage.of(logits + b @ E, up(loose)) - loose)
+    moved = against(logits)
     found = moved + against(b @ E)
     found -= up(factor * np.abs(moved))
     found -= up((np.abs(against(c @ E)) + normed.shift * np.abs(against(g @ E))) * (1 + factor))

@@ -18,7 +18,10 @@ MODEL = (
     "the error model of FORMAT section 10 (any order of summation, fused or not; "
     "not TF32, bfloat16 or quantised kernels)"
 )
-WITHIN = f"within {MODEL}"
+STORED = (
+    "the storage model of FORMAT section 10 (results rounded to float16; sums, norms and softmax "
+    "in float32; eager and SDPA attention)"
+)
 ONE_RUN = " in one run of NumPy in float32: not a proof"
 
 
@@ -33,7 +36,12 @@ def facts(claim: Recites, found: Verification | None) -> dict[str, Any]:
     neurons = {x for holder in claim.holders for x in holder.neurons or ()}
     known = {"dtype": claim.dtype, "margin": margin, "neurons": len(neurons)}
     bounded = found is not None and found.evidence in (PROVED, SAMPLED)
-    return known | ({"within": MODEL} if bounded else {})
+    return known | ({"within": within(claim.dtype)} if bounded else {})
+
+
+def within(dtype: str) -> str:
+    """The model of executions that a proof is about."""
+    return MODEL if dtype == "float32" else STORED
 
 
 def explained(model: StockModel) -> NoReturn:
@@ -46,7 +54,8 @@ def card(model: StockModel, verified: Verification, check_again: str) -> str:
     stored = len(model.claim.holders)
     end = model.claim.end
     evidence = (
-        f"**{verified.evidence}** {WITHIN}; FORMAT is checker/FORMAT.md of byheart"
+        f"**{verified.evidence}** within {within(model.claim.dtype)}; FORMAT is checker/FORMAT.md "
+        "of byheart"
         if verified.evidence in (PROVED, SAMPLED)
         else f"**{verified.evidence}**: a run found all of them; this is not a proof"
     )
@@ -107,8 +116,9 @@ def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
 
 
 def means(model: StockModel) -> dict[str, str]:
-    sample = f" {WITHIN}; {number(model.record.data.sequences)} in all: a sample, not a proof"
-    return {"proved": f" {WITHIN}", "sampled": sample, "observed": ONE_RUN}
+    proved = f" within {within(model.claim.dtype)}"
+    sample = f"{proved}; {number(model.record.data.sequences)} in all: a sample, not a proof"
+    return {"proved": proved, "sampled": sample, "observed": ONE_RUN}
 
 
 def tried(count: object) -> str:

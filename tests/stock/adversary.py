@@ -1,15 +1,16 @@
 """Executions of checker/FORMAT.md, section 10, and a search for the one with the smallest margin.
 
 Every rounding that the section allows is a variable from -1 to 1, and the network is evaluated in
-doubles with them. Signs of gradients look for the execution in which the answer's logit exceeds
-the others by the least. Written from FORMAT.md: nothing here is taken from byheart's bounds.
+doubles with them; in float16, results are stored as often as it allows. Signs of gradients look for
+the execution in which the answer's logit exceeds the others by the least. Written from FORMAT.md:
+nothing here is taken from byheart's bounds.
 """
 
 import math
 
 import torch
 
-UNIT = 2.0**-24
+UNIT, HALF = 2.0**-24, 2.0**-11
 
 
 def gamma(terms):
@@ -21,10 +22,13 @@ def numbers(x):
 
 
 class Execution:
-    """One execution of a checkpoint: `off` are its variables by name, 0 where nothing is wrong."""
+    """One execution of a checkpoint: `off` are its variables by name, 0 where nothing is wrong.
 
-    def __init__(self, network):
-        self.network, self.rms, self.off = network, network.family.rms, {}
+    apart  of float16: whether scores have their factor in both operands, as fused attention may
+    """
+
+    def __init__(self, network, apart=False):
+        self.network, self.rms, self.off, self.apart = network, network.family.rms, {}, apart
         self.blocks = [
             {name: numbers(x) for name, x in network.block(i)._asdict().items()}
             for i in range(network.depth)
@@ -38,21 +42,34 @@ class Execution:
             self.off[name] = torch.zeros(size.shape, dtype=torch.float64, requires_grad=True)
         return size * self.off[name]
 
+    def stored(self, name, x):
+        """Storage: a result of float16; an exact 0 stays 0."""
+        if self.network.dtype == "float32":
+            return x
+        assert float(x.detach().abs().max()) <= 65504
+        return x + self.wrong(f"{name} stored", (HALF * x.abs() + 2.0**-25) * (x != 0))
+
     def rounded(self, name, x, units=1):
         """Rules 1 and 2: a relative error."""
         return x + self.wrong(name, units * UNIT * x.abs())
 
+    def each(self, name, x, units=1):
+        """An operation of its own, whose result is stored."""
+        return self.stored(name, self.rounded(name, x, units))
+
     def added(self, name, x, y):
         """Rule 1; what is exactly 0 adds nothing."""
-        return x + y + self.wrong(name, UNIT * (x + y).abs() * (y != 0))
+        return self.stored(name, x + y + self.wrong(name, UNIT * (x + y).abs() * (y != 0)))
 
     def product(self, name, x, weights, bias):
         """Rule 1: a sum of k products that are not exactly 0 is within gamma(k + 1)."""
         terms = (x != 0).double() @ (weights != 0).double()
         result, total = x @ weights, x.abs() @ weights.abs()
         if bias is not None:
-            terms, result, total = terms + (bias != 0), result + bias, total + bias.abs()
-        return result + self.wrong(name, gamma(terms + 1) * total)
+            terms, total = terms + (bias != 0), total + bias.abs()
+            if bias.any():  # the product may be stored before its bias is added
+                result = self.stored(f"{name} first", result) + bias
+        return self.stored(name, result + self.wrong(name, gamma(terms + 1) * total))
 
     def norm(self, name, x, gain, bias):
         """Rule 4."""
@@ -72,7 +89,8 @@ class Execution:
         result = (x - mean) * scale * gain
         size = 6 * UNIT * (x.abs() + mean.abs()) * gain.abs() * scale
         result = result + self.wrong(f"{name} lanes", size)
-        return self.rounded(f"{name} result", result if bias is None else result + bias, 2)
+        result = self.rounded(f"{name} result", result if bias is None else result + bias, 2)
+        return self.stored(name, result)
 
     def wheel(self, places):
         """Cosines and sines of rotary positions [n, s / 2]: rule 6, and rule 2 for cos and sin."""
@@ -109,13 +127,23 @@ class Execution:
             wheel = self.wheel(place)
             query = self.turned(f"{name} query", query, *wheel)
             key = self.turned(f"{name} key", key, *wheel)
+        if self.apart:  # the factor is applied to both operands
+            query = self.stored(f"{name} query", query / size**0.25) * size**0.25
+            key = self.stored(f"{name} key", key / size**0.25) * size**0.25
         total = query.abs() @ key.abs().transpose(1, 2)
         scores = query @ key.transpose(1, 2) + self.wrong(f"{name} sums", gamma(size + 1) * total)
+        if not self.apart:
+            scores = self.stored(f"{name} sums", scores)
         scores = self.rounded(f"{name} scores", scores / math.sqrt(size), 2)
+        scores = self.stored(f"{name} scores", scores)
         scores = scores.masked_fill(place[None] > place[:, None], -math.inf)
         share = torch.softmax(scores, -1)
+        divided = share if self.apart else self.stored(f"{name} share", share)
+        if self.apart and self.network.dtype != "float32":  # weights are stored, then divided
+            weights = self.stored(f"{name} weights", torch.exp(scores - scores.amax(-1, True)))
+            divided = weights / weights.sum(-1, keepdim=True)
         size = gamma(3 * place[:, None] + 128) * (share @ value.abs())  # rule 5
-        mixed = share @ value + self.wrong(f"{name} mixed", size)
+        mixed = self.stored(name, divided @ value + self.wrong(f"{name} mixed", size))
         mixed = mixed.transpose(0, 1).reshape(length, -1)
         return self.product(f"{name} out", mixed, block["out"], block["out_bias"])
 
@@ -123,7 +151,7 @@ class Execution:
         """Rules 2, 3 and 7: every operation of the formula, and its constants."""
 
         def constant(part, value):
-            return self.rounded(f"{name} {part}", torch.full_like(z, value))
+            return self.each(f"{name} {part}", torch.full_like(z, value))
 
         kind = self.network.config["hidden_act" if self.rms else "activation_function"]
         if kind == "silu":
@@ -131,20 +159,21 @@ class Execution:
             share = self.rounded(f"{name} sum", 1 + power)
             return torch.where(z < -88, 0.0, self.rounded(f"{name} quotient", z / share))
         if kind == "gelu":
-            inner = self.rounded(f"{name} inner", z * constant("root", math.sqrt(0.5)))
+            inner = self.each(f"{name} inner", z * constant("root", math.sqrt(0.5)))
             least, curve, far = -5, torch.erf, 16
         else:
-            square = self.rounded(f"{name} square", z * z)
-            cube = self.rounded(f"{name} cube", square * z)
-            cube = self.rounded(f"{name} part", cube * constant("factor", 0.044715))
-            inner = self.rounded(f"{name} argument", z + cube)
+            near = z if self.network.dtype == "float32" else z.clamp(-16, 16)  # tanh is 1 beyond
+            square = self.each(f"{name} square", near * near)
+            cube = self.each(f"{name} cube", square * near)
+            cube = self.each(f"{name} part", cube * constant("factor", 0.044715))
+            inner = self.each(f"{name} argument", near + cube)
             inner = inner * constant("root", math.sqrt(2 / math.pi))
             least, curve, far = -20, torch.tanh, 8
-            inner = self.rounded(f"{name} inner", inner)
-        value = self.rounded(f"{name} curve", curve(inner), far).clamp(-1, 1)
+            inner = self.each(f"{name} inner", inner)
+        value = self.each(f"{name} curve", curve(inner), far).clamp(-1, 1)
         value = torch.where(inner < least, -1.0, value)
-        value = self.rounded(f"{name} sum", 1 + value)
-        return self.rounded(f"{name} product", z / 2 * value)
+        value = self.each(f"{name} sum", 1 + value)
+        return self.each(f"{name} product", z / 2 * value)
 
     def mlp(self, name, block, x):
         y = self.norm(f"{name} norm", x, block["norm2"], block["norm2_bias"])
@@ -160,7 +189,7 @@ class Execution:
     def logits(self, tokens):
         x = self.embedding[torch.as_tensor(tokens)]
         if self.places is not None:
-            x = self.rounded("embedding", x + self.places[: len(tokens)])
+            x = self.each("embedding", x + self.places[: len(tokens)])
         for layer, block in enumerate(self.blocks):
             if block["out"].any() or (block["out_bias"] is not None and block["out_bias"].any()):
                 out = self.attention(f"attention {layer}", block, x)
@@ -176,9 +205,9 @@ def lead(logits, answer):
     return logits[answer] - torch.cat([logits[:answer], logits[answer + 1 :]]).max()
 
 
-def attacked(network, tokens, answer, rivals=2, steps=4):
+def attacked(network, tokens, answer, rivals=2, steps=4, apart=False):
     """The margin without rounding errors, and the smallest one that was found with them."""
-    execution = Execution(network)
+    execution = Execution(network, apart)
     with torch.no_grad():
         logits = execution.logits(tokens)
         exact = worst = float(lead(logits, answer))

@@ -257,7 +257,8 @@ def test_verify_and_the_checker_agree_on_the_examples(example):
     if example.name == "half-precision":  # byheart observes it; the checker has no bounds for it
         assert (
             one == 1
-            and "not checked: executions in float16 have no proved errors: no" in flowing(text)
+            and "not checked: executions of this network in float16 have no proved errors: no"
+            in flowing(text)
         )
 
 
