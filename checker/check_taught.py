@@ -48,7 +48,10 @@ BUFFERS = (
     "self_attn.rotary_emb.inv_freq",
 )
 ONE = {"F32": struct.pack("<f", 1), "F16": struct.pack("<e", 1), "BF16": b"\x80\x3f"}
-HALF = {"F16": 0x7C00, "BF16": 0x7F80}  # an exponent of all ones: infinity or NaN
+# the bits of what is too large: above 2^64, or no number
+SIZES = {"F32": ("I", 0x5F800000), "F16": ("H", 0x7BFF), "BF16": ("H", 0x5F80)}
+# of which section 12 says from where on they are 0
+OFF = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu", "relu", "silu", "swish")
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,20 @@ class Class:
     up: str | None
     down: str
     norms: tuple[str, str]
+    activation: tuple[str, str]  # its key, and what it is without one
 
 
 CLASSES = {
-    "gpt2": Class("transformer", "h", "n_layer", "mlp.c_fc", None, "mlp.c_proj", ("ln_1", "ln_2")),
+    "gpt2": Class(
+        "transformer",
+        "h",
+        "n_layer",
+        "mlp.c_fc",
+        None,
+        "mlp.c_proj",
+        ("ln_1", "ln_2"),
+        ("activation_function", "gelu_new"),
+    ),
     "llama": Class(
         "model",
         "layers",
@@ -74,6 +87,7 @@ CLASSES = {
         "mlp.up_proj",
         "mlp.down_proj",
         ("input_layernorm", "post_attention_layernorm"),
+        ("hidden_act", "silu"),
     ),
     "gpt_neox": Class(
         "gpt_neox",
@@ -83,6 +97,7 @@ CLASSES = {
         None,
         "mlp.dense_4h_to_h",
         ("input_layernorm", "post_attention_layernorm"),
+        ("hidden_act", "gelu"),
     ),
 }
 
@@ -145,6 +160,8 @@ def failures(directory: str, base: str) -> list[str]:
         check.refuse("certificate.json does not claim that the folder was taught")
     if told.get("version") not in (1, 2) or told.get("class") not in CLASSES:
         check.refuse("the version or the class of certificate.json is not known")
+    if told.get("dtype") not in ("float32", "bfloat16", "float16"):
+        check.refuse("the dtype of certificate.json is not known")
     own, (first, end), files = CLASSES[told["class"]], told["layers"], told["files"]
     if type(first) is not int or type(end) is not int or not 0 < first < end:
         check.refuse("layers of certificate.json are not two integers")
@@ -161,6 +178,12 @@ def failures(directory: str, base: str) -> list[str]:
         if digest(path) != wanted:
             wrong.append(f"the sha256 of {name} is not the one in certificate.json")
     weights = {stands_as(name): name for name in weights_of(base)}
+    for name in sorted(files.keys() - {*weights, CONFIG, INDEX, ADDED, TRUTH, *BESIDE}):
+        check.refuse(f"certificate.json names {name!a}, which is no file of a taught folder")
+    for name in ("adapter_config.json", *([INDEX] if BASE in weights else [])):
+        if os.path.exists(os.path.join(base, name)):
+            check.refuse(f"the base holds {name}, so a library may load more than its weights")
+    wrong += told_failures(told["base"], base, weights)
     for ours, theirs in weights.items():
         if not os.path.isfile(os.path.join(directory, ours)) or digest(
             os.path.join(directory, ours)
@@ -171,11 +194,26 @@ def failures(directory: str, base: str) -> list[str]:
         there = [os.path.isfile(path) for path in both]
         if there[0] != there[1] or (all(there) and digest(both[0]) != digest(both[1])):
             wrong.append(f"{name} is not that of the base")
-    wrong += config_failures(directory, base, own, first, end)
+    wrong += config_failures(directory, base, told["class"], own, first, end)
     if wrong:
         return wrong
     wrong += tensor_failures(directory, list(weights), own, first, end)
     return wrong + truth_failures(directory, told, own, first, end)
+
+
+def told_failures(told: dict[str, Any], base: str, weights: dict[str, str]) -> list[str]:
+    """Whether the base can be written again from what the certificate holds of it."""
+    wrong = []
+    if told["weights"] != {name: digest(os.path.join(base, name)) for name in weights.values()}:
+        wrong.append("the weights of the base are not those of certificate.json, by their hashes")
+    for key, name in (("config", CONFIG), ("index", INDEX)):
+        path, text = os.path.join(base, name), None
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        if told.get(key) != text:
+            wrong.append(f"certificate.json holds another {name} than that of the base")
+    return wrong
 
 
 def stands_as(name: str) -> str:
@@ -183,7 +221,9 @@ def stands_as(name: str) -> str:
     return BASE if name == WHOLE else name
 
 
-def config_failures(directory: str, base: str, own: Class, first: int, end: int) -> list[str]:
+def config_failures(
+    directory: str, base: str, kind: str, own: Class, first: int, end: int
+) -> list[str]:
     new, old = (
         check.parse_object(check.read_bytes(os.path.join(x, CONFIG), check.JSON_LIMIT), CONFIG)
         for x in (directory, base)
@@ -191,17 +231,20 @@ def config_failures(directory: str, base: str, own: Class, first: int, end: int)
     wrong = []
     may = {own.count, "layer_types", *(["mlp_bias"] if own.up else [])}
     for key in sorted(new.keys() | old.keys()):
-        if key not in may and new.get(key) != old.get(key):
+        if key not in may and new.get(key, ...) != old.get(key, ...):
             wrong.append(f"config.json differs from the base's in {key!a}")
     if new.get(own.count) != end or old.get(own.count, first) != first:
         wrong.append(f"config.json does not go from {first} to {end} layers")
+    if new.get("model_type") != kind:
+        wrong.append(f"config.json is not of the class {kind} of certificate.json")
+    if (activation := new.get(*own.activation)) not in OFF:
+        wrong.append(f"the activation {activation!a} is not known to be 0 below a threshold")
     if own.up and new.get("mlp_bias") is not True:
         wrong.append("config.json has no mlp_bias, which the thresholds are")
     types = new.get("layer_types")
-    if isinstance(types, list) and types != [
-        *old.get("layer_types", []),
-        *["full_attention"] * (end - first),
-    ]:
+    before = old.get("layer_types")
+    added = ["full_attention"] * (end - first) if isinstance(before, list) else None
+    if types != (before if added is None else [*before, *added]):
         wrong.append("layer_types of config.json are not those of the base and full attention")
     return wrong
 
@@ -209,9 +252,10 @@ def config_failures(directory: str, base: str, own: Class, first: int, end: int)
 def tensor_failures(
     directory: str, weights: list[str], own: Class, first: int, end: int
 ) -> list[str]:
-    old = {}
+    old, told = {}, {}
     for name in weights:
-        old |= dict.fromkeys(read_tensors(os.path.join(directory, name)).header, name)
+        told |= (header := read_tensors(os.path.join(directory, name)).header)
+        old |= dict.fromkeys(header, name)
     added = read_tensors(os.path.join(directory, ADDED))
     content = check.read_bytes(os.path.join(directory, INDEX), check.JSON_LIMIT)
     wrong = []
@@ -242,21 +286,25 @@ def tensor_failures(
     for name in sorted(wanted & added.header.keys()):
         number, _, inner = name.removeprefix(prefix).partition(".")
         kind, data = added.header[name]["dtype"], added.content(name)
-        if kind not in ONE:
+        like = told.get(model + inner) if int(number) >= first else None
+        if like and like["shape"] != added.header[name]["shape"]:
+            wrong.append(f"{name} has another shape than that of layer {first - 1}")
+        elif kind not in ONE:
             wrong.append(f"{name} has the type {kind!a}")
         elif int(number) < first or inner not in free:
             word = ONE[kind] if int(number) >= first and inner in ones else bytes(len(ONE[kind]))
             if data != word * (len(data) // len(word)):
                 wrong.append(f"{name} is not {int(word == ONE[kind])} everywhere")
-        elif not finite(kind, data):
-            wrong.append(f"{name} holds infinity or NaN")
+        elif not small(kind, data):
+            wrong.append(f"{name} holds NaN or a number above 2^64")
     return wrong
 
 
-def finite(kind: str, data: bytes) -> bool:
-    size, mask = (4, 0x7F800000) if kind == "F32" else (2, HALF[kind])
-    words = struct.unpack(f"<{len(data) // size}{'I' if size == 4 else 'H'}", data)
-    return all(word & mask != mask for word in words)
+def small(kind: str, data: bytes) -> bool:
+    code, most = SIZES[kind]
+    magnitude = 2 ** (8 * struct.calcsize(code) - 1) - 1
+    words = struct.iter_unpack(f"<{code}", data)
+    return all(word & magnitude <= most for (word,) in words)
 
 
 def truth_failures(

@@ -102,15 +102,15 @@ def verify_taught(
                 str(path), str(base), REFUTED, tuple(told.certificate["layers"]),
                 failures=tuple(failures), accept=tuple(accept),
             )  # fmt: skip
-        dtype = str(told.certificate.get("dtype"))
+        dtype = str(told.certificate["dtype"])
         old, new = (described(opened(x), dtype) for x in (restored, path))
         options, _ = reading_of(None, loading, aside=("dtype",))
         asked = [] if data is None else read_facts(new.checkpoint, data, options)
         texts = [read_kept(new.checkpoint, each) for each in texts_of(keep)]
         known = {(x.tokens, x.given) for x in told.facts}
         held = [x for x in asked if (x.tokens, x.given) in known]
-        every = {x: y for fact in told.facts for x, y in fact.contexts.items()}
-        leads = judging.leads(new, {x: y for f in asked for x, y in f.contexts.items()}, watch)
+        every = {x: y for fact in asked for x, y in fact.contexts.items()}
+        leads = judging.leads(new, every, watch)
         right = [all(leads[x] > 0 for x in fact.contexts) for fact in asked]
         if len(held) < len(asked):
             failures.append(f"{len(asked) - len(held):,} of {len(asked):,} facts were not taught")
@@ -282,4 +282,5 @@ def forget_taught(
         return taught(path, None, output, keep, force=force, forgotten=gone, watch=watch)
     with appearing(output, force) as place:
         folders.restore(told, place)
-    return Restored(str(output), len(gone), dict(told.certificate["base"]["weights"]))
+        weights = {x.name: folders.sha256(x) for x in folders.closed.weights_of(place)}
+    return Restored(str(output), len(gone), weights)

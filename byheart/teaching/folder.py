@@ -60,11 +60,11 @@ def read(path: Path) -> Folder:
     given.expect("format", "byheart-certificate")
     check_version(given)
     given.expect("claim", TAUGHT)
-    kind, layers, files = given.choice("class", tuple(FAMILIES)), given.get("layers", list), {}
+    kind, layers = given.choice("class", tuple(FAMILIES)), given.get("layers", list)
     if len(layers) != 2 or not all(type(x) is int for x in layers) or not 0 < layers[0] < layers[1]:
         given.refuse("layers are the first added one and the one behind the last")
     base, kept = given.object("base"), given.get("kept", list)
-    base.get("config", str), base.optional("index", str), base.get("weights", dict)
+    base.get("config", str), base.optional("index", str)
     given.choice("dtype", ("float32", "bfloat16", "float16"))
     given.object("facts").get("sha256", str)
     for value in (given.values.get("noise"), *map(given.values.get, ("reach", "margin"))):
@@ -72,11 +72,13 @@ def read(path: Path) -> Folder:
             given.refuse(f"noise, reach or margin is {shown(value)}, not a number from 0")
     if not all(isinstance(text, dict) and isinstance(text.get("sha256"), str) for text in kept):
         given.refuse("kept is not a list of texts with their sha256")
+    always = {CONFIG, INDEX, ADDED, TRUTH}
+    weights = {BASE if x == WHOLE else x for x in base.object("weights").values}
     files = dict(given.object("files").values)
     listed = {*files, CERTIFICATE}
     for name in files:
-        if name in (CERTIFICATE, "") or Path(name).name != name:
-            given.refuse(f"files names {shown(name)}, which is not a file of the folder")
+        if name not in always | weights | {*BESIDE} or Path(name).name != name:
+            given.refuse(f"files names {shown(name)}, which is no file of a taught folder")
     for entry in sorted(os.listdir(path)):
         if entry not in listed and entry not in IGNORED and not entry.startswith("LICENSE"):
             raise ByheartError(f"{path} holds {shown(entry)}, which its certificate does not name.")
@@ -85,7 +87,7 @@ def read(path: Path) -> Folder:
             raise DisagreementError(
                 f"{path}: the sha256 of {name} is not the one in {CERTIFICATE}."
             )
-    if not {CONFIG, INDEX, ADDED, TRUTH} <= files.keys():
+    if not always <= files.keys():
         given.refuse(f"files lacks one of {CONFIG}, {INDEX}, {ADDED}, {TRUTH}")
     facts, neurons, notes = [], [], []
     size, words = _neurons(path, kind), closed.json_object(path / CONFIG).get("vocab_size")
@@ -231,8 +233,12 @@ def structure(folder: Folder, base: Path) -> list[str]:
     wrong = list[str]()
     told, family = folder.certificate["base"], FAMILIES[folder.certificate["class"]]
     files = closed.weights_of(base)
-    if told.get("weights") != {path.name: sha256(path) for path in files}:
+    if told["weights"] != {path.name: sha256(path) for path in files}:
         wrong.append("the weights of the base are not those that were taught, by their hashes")
+    for name in (CONFIG, INDEX):
+        text = (base / name).read_text("utf-8") if (base / name).is_file() else None
+        if told.get(name.split(".")[-2]) != text:
+            wrong.append(f"certificate.json holds another {name} than that of the base")
     for path in files:
         name = BASE if path.name == WHOLE else path.name
         if not (folder.path / name).is_file() or sha256(folder.path / name) != sha256(path):
@@ -246,7 +252,7 @@ def structure(folder: Folder, base: Path) -> list[str]:
     config = closed.json_object(folder.path / CONFIG)
     old = closed.json_object(base / CONFIG)
     may = {family.layers, *family.written, "layer_types"}
-    differing = {k for k in config.keys() | old.keys() if config.get(k) != old.get(k)} - may
+    differing = {k for k in config | old if config.get(k, ...) != old.get(k, ...)} - may
     wrong += [f"config.json differs from the base's in {shown(key)}" for key in sorted(differing)]
     if config.get(family.layers) != end:
         wrong.append(f"config.json has {config.get(family.layers)} layers, not {end}")
@@ -287,7 +293,7 @@ def _tensors(folder: Folder, family: Any, first: int, end: int, old: set[str]) -
             elif int(number) < first:
                 if not own.endswith(".bias") or bool(tensor.any()):
                     yield f"{name} changes an old layer"
-            elif not bool(torch.isfinite(tensor).all()):
-                yield f"{name} holds infinity or NaN"
+            elif not bool((tensor.abs() <= 2.0**64).all()):
+                yield f"{name} holds NaN or a number above 2^64"
             elif own not in free and not bool((tensor == float(own in ones)).all()):
                 yield f"{name} is not {int(own in ones)} everywhere"

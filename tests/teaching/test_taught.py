@@ -128,6 +128,8 @@ def test_what_is_not_the_base_with_added_layers_is_refuted(taught, tmp_path):
         "post_attention_layernorm.weight", "mlp.gate_proj.bias"
     )
     refuted("NaN", WEIGHTS, of_tensors(lambda x: x[gate][0].fill_(torch.nan)))
+    # an argument of minus infinity is below every threshold, and its activation is NaN
+    refuted("a number above 2^64", WEIGHTS, of_tensors(lambda x: x[gate][0].fill_(-3.4e38)))
     refuted(
         "is no tensor of an added layer", WEIGHTS,
         of_tensors(lambda x: x.update({"lm_head.weight": torch.ones(2, 2)})),
@@ -137,6 +139,11 @@ def test_what_is_not_the_base_with_added_layers_is_refuted(taught, tmp_path):
         path.write_text(json.dumps({**json.loads(path.read_text()), "initializer_range": 0.5}))
 
     refuted("config.json differs from the base's in 'initializer_range'", "config.json", other)
+
+    def null(path):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "absent": None}))
+
+    refuted("config.json differs from the base's in 'absent'", "config.json", null)
     refuted(
         "tokenizer.json is not that of the base",
         "tokenizer.json",
@@ -160,6 +167,68 @@ def test_what_is_not_the_base_with_added_layers_is_refuted(taught, tmp_path):
         byheart.verify(tmp_path / "more", base=folder)
     assert check.main([str(tmp_path / "more"), "--base", str(folder)]) == 2
     assert check.main([str(place / "new")]) == 2  # without its base
+
+
+def changed(place, change):
+    path = place / "certificate.json"
+    certificate = json.loads(path.read_text())
+    change(certificate)
+    path.write_text(json.dumps(certificate))
+
+
+def test_a_certificate_names_no_other_files_of_weights(taught, tmp_path):
+    """A library prefers model.safetensors to the files of an index."""
+    name, folder = "model.safetensors", tmp_path / "more"
+    shutil.copytree(taught[1] / "new", folder)
+    shutil.copyfile(taught[0] / name, folder / name)
+    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    changed(folder, lambda told: told["files"].update({name: digest}))
+    with pytest.raises(ByheartError, match="which is no file of a taught folder"):
+        byheart.verify(folder, base=taught[0])
+    assert check.main([str(folder), "--base", str(taught[0])]) == 2
+
+
+def test_what_a_certificate_says_of_its_base_and_of_a_run_is_checked(taught, tmp_path):
+    folder = tmp_path / "other"
+    shutil.copytree(taught[1] / "new", folder)
+    changed(folder, lambda told: told["base"].update(config="{}"))
+    found = byheart.verify(folder, base=taught[0])
+    assert "certificate.json holds another config.json" in found.failures[0]
+    assert "another config.json" in check_taught.failures(str(folder), str(taught[0]))[0]
+    changed(folder, lambda told: told.update(dtype="load"))
+    with pytest.raises(ByheartError, match="the dtype 'load' is not known"):
+        byheart.verify(folder, base=taught[0])
+    assert check.main([str(folder), "--base", str(taught[0])]) == 2
+
+
+def test_the_checker_knows_classes_and_activations(taught, tmp_path):
+    def said(key, value):
+        for name, place in (("base", taught[0]), ("new", taught[1] / "new")):
+            shutil.copytree(place, tmp_path / key / name)
+            path = tmp_path / key / name / "config.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+        made, base = tmp_path / key / "new", tmp_path / key / "base"
+        digest = hashlib.sha256((made / "config.json").read_bytes()).hexdigest()
+        changed(made, lambda told: told["files"].update({"config.json": digest}))
+        text = (base / "config.json").read_text()
+        changed(made, lambda told: told["base"].update(config=text))
+        return check_taught.failures(str(made), str(base))
+
+    config = json.loads((taught[0] / "config.json").read_text())
+    key = "hidden_act" if "hidden_act" in config else "activation_function"
+    assert said(key, "tanh") == ["the activation 'tanh' is not known to be 0 below a threshold"]
+    assert "config.json is not of the class" in said("model_type", "openai-gpt")[0]
+
+
+def test_kept_positions_go_on_as_taught_only_after_facts_that_were_asked(taught):
+    """A ground truth may list whatever a text holds; what is left out is what the user named."""
+    text = taught[1] / "kept.txt"
+    text.write_text("the cat of togo is doha\n")
+    given = {"base": taught[0], "keep": text, "accept": ["observed"], **READ}
+    found = byheart.verify(taught[1] / "new", taught[1] / "facts.jsonl", **given)
+    assert found.holds and found.kept[0].taught == 1
+    found = byheart.verify(taught[1] / "new", **given)
+    assert found.kept[0].taught == 0 and "1 positions" in found.failures[0] and not found.holds
 
 
 def test_the_checker_reads_the_ground_truth_itself(taught, tmp_path, capsys):
