@@ -265,7 +265,7 @@ def test_a_hostile_certificate_is_refused_in_a_sentence(taught, tmp_path):
     refused("kept", lambda x: x.update(kept=[3]))
     refused("base", lambda x: x.pop("base"))
     refused("config", lambda x: x["base"].pop("config"))
-    refused("not a file of the folder", lambda x: x["files"].update({"../x": "0"}))
+    refused("no file of a taught folder", lambda x: x["files"].update({"../x": "0"}))
     refused("does not name", lambda x: x["files"].pop("config.json"))
 
     def lines(**more):
