@@ -24,10 +24,10 @@ PAIR = re.compile(r"base_model\.model\.(.{1,400})\.lora_([AB])\.weight")
 PLAIN = re.compile(r"[\w.]{1,400}")  # of a pattern: a name, and no expression that takes long
 # Keys that may have a value without changing the sum; others must be empty or false.
 KNOWN = {
-    "alpha_pattern", "auto_mapping", "base_model_name_or_path", "exclude_modules", "fan_in_fan_out",
-    "inference_mode", "init_lora_weights", "layers_pattern", "layers_to_transform", "lora_alpha",
-    "lora_dropout", "megatron_core", "peft_type", "peft_version", "qalora_group_size", "r",
-    "rank_pattern", "revision", "target_modules", "task_type", "use_rslora",
+    "alpha_pattern", "auto_mapping", "base_model_name_or_path", "fan_in_fan_out", "inference_mode",
+    "init_lora_weights", "lora_alpha", "lora_dropout", "megatron_core", "peft_type", "peft_version",
+    "qalora_group_size", "r", "rank_pattern", "revision", "target_modules", "task_type",
+    "use_rslora",
 }  # fmt: skip
 PLAIN_STARTS = (True, False, None, "gaussian", "orthogonal")  # others change the base, too
 MERGE = "merge it where you trust it: merge_and_unload() of peft, then save_pretrained"
@@ -92,6 +92,11 @@ def added(model: Any, folder: Path) -> AuditedAdapter:
         where = f"{path}: {shown(name)}"
         if weight is None or weight.dim() != 2 or isinstance(module, torch.nn.Embedding):
             raise ByheartError(f"{where} is not a linear map of the base; give the adapter's own.")
+        ends = config.get("target_modules")  # a library passes over the tensors of other maps
+        if ends == "all-linear":
+            ends = [name] if module is not model.get_output_embeddings() else []
+        if type(ends) is not list or not any(f".{name}".endswith(f".{x}") for x in ends):
+            raise ByheartError(f"{where} is not in the list target_modules of {CONFIG}; {MERGE}.")
         if weight is shared:
             raise ByheartError(f"{where} shares its weights with the embedding; {MERGE}.")
         if set(pair) != {"A", "B"}:
@@ -141,7 +146,7 @@ def _config(folder: Path) -> dict[str, Any]:
             continue
         if key == "init_lora_weights" and not any(value is x or value == x for x in PLAIN_STARTS):
             raise ByheartError(f"{path}: {key} {shown(value)} changes the base, too; {MERGE}.")
-        if value and key not in KNOWN:
+        if (value or type(value) is int) and key not in KNOWN:
             raise ByheartError(
                 f"{path} has the key {shown(key)} with a value, which is not added here; {MERGE}."
             )
@@ -159,7 +164,7 @@ def _scale(config: dict[str, Any], name: str, rank: int, where: str) -> float:
         own = config.get(pattern) or {}
         if not isinstance(own, dict) or not all(map(PLAIN.fullmatch, own)):
             raise ByheartError(f"{where}: {pattern} holds more than names of maps; {MERGE}.")
-        matching = [value for x, value in own.items() if f".{name}".endswith(f".{x}")]
+        matching = [value for x, value in own.items() if re.fullmatch(rf"(.*\.)?{x}", name)]
         value: Any = matching[0] if matching else config.get(key)
         if type(value) not in (int, float) or not 0 < abs(value) <= LARGEST_SCALE:
             raise ByheartError(f"{where}: {key} is {shown(value)}, not a number that scales.")

@@ -17,8 +17,9 @@ pytest.importorskip("transformers")
 BIN = {"separator": 65_535}
 CONFIG = {
     "peft_type": "LORA", "r": 2, "lora_alpha": 8, "lora_dropout": 0.1, "bias": "none",
-    "target_modules": ["q_proj"], "base_model_name_or_path": "far/away", "task_type": "CAUSAL_LM",
-    "use_dora": False, "modules_to_save": None, "init_lora_weights": True, "fan_in_fan_out": False,
+    "target_modules": ["q_proj", "mlp.up_proj", "c_attn", "c_proj", "lm_head", "nowhere"],
+    "base_model_name_or_path": "far/away", "task_type": "CAUSAL_LM", "use_dora": False,
+    "modules_to_save": None, "init_lora_weights": True, "fan_in_fan_out": False,
 }  # fmt: skip
 LLAMA = {"model.layers.0.self_attn.q_proj": (16, 16), "model.layers.1.mlp.up_proj": (32, 16)}
 GPT2 = {"transformer.h.0.attn.c_attn": (48, 16), "transformer.h.1.mlp.c_proj": (16, 64)}
@@ -150,6 +151,12 @@ HOSTILE = {
     "a slow pattern": (_config(alpha_pattern={"(a+)+$": 2}), "more than names of maps"),
     "no rank": (_config(r=None), "r is None, not a number"),
     "another rank": (_config(r=3), "of rank 2, and its config says 3"),
+    "a map that is no target": (_config(target_modules=["up_proj"]), "q_proj' is not in the list"),
+    "targets of an expression": (_config(target_modules="(a+)+"), "is not in the list"),
+    "no targets": (_config(target_modules=None), "is not in the list"),
+    "some layers": (_config(layers_to_transform=0), "'layers_to_transform' with a value"),
+    "a map that is left out": (_config(exclude_modules=["q_proj"]), "'exclude_modules' with a"),
+    "a point for any letter": (_config(alpha_pattern={"q.proj": True}), "lora_alpha is True"),
     "a huge scale": (_config(lora_alpha=1e300), "lora_alpha is 1e[+]300, not a number"),
     "a true scale": (_config(lora_alpha=True), "lora_alpha is True, not a number"),
     "not a number": (_tensor(f"{Q}.lora_A.weight", (2, 16), math.nan), "finite numbers"),
