@@ -245,7 +245,8 @@ def markdown(results: dict) -> str:
     ]  # fmt: skip
     parts = [
         table(heads, body),
-        "It is not small. The entropy is what these answers need by their frequencies; a parameter "
+        "It is not small. The entropy is what these answers need by their frequencies, each as a "
+        "whole; a parameter "
         "of 32 bits could hold 32 of them, training reaches about 2 (Allen-Zhu and Li 2024) to "
         "3.83 (Morris et al. 2025, by summaries of it) by rules of thumb:",
     ]

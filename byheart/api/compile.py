@@ -116,6 +116,7 @@ def compile(
     if sample is None and len(grouped) > (construction.provable or math.inf):
         sample = SAMPLE
         watch.note(f"all of {len(prepared)} sequences take too long: verifying {sample} of them")
+    watch.stage("verifying", min(len(prepared), sample or len(prepared)))
     verification = verify(
         model, prepared, sample=sample, seed=seed, progress=watch.advance, prove_limit=prove_limit
     )

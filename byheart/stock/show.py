@@ -99,14 +99,20 @@ character, nothing is proved of it.
 
 def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
     data, parameters = model.record.data, model.record.parameters
-    neurons = facts(model.claim, found)["neurons"]
+    neurons, by = facts(model.claim, found)["neurons"], ""
+    if not neurons and model.claim.holders and model.claim.holders[0].neurons is None:
+        neurons, by = model.network.size("hidden") * model.network.depth, " together"
     each = f"; {parameters.dense / neurons:,.0f} per neuron" if neurons else ""
     tokens = f"tokens in the data; longest text {number(data.length)}"
     margin, stated = found.margin, stated or f"a stock checkpoint in {model.claim.dtype}"
     least = "nats at least, between the logit of the answer and all others"
     return [
         ("method", brief(str(model.record.method)), stated),
-        ("predictions", number(data.sequences), f"of the next token, by {number(neurons)} neurons"),
+        (
+            "predictions",
+            number(data.sequences),
+            f"of the next token, by {number(neurons)} neurons{by}",
+        ),
         ("vocabulary", number(data.vocabulary), tokens),
         ("parameters", number(parameters.dense), f"{number(parameters.nonzero)} nonzero{each}"),
         *bit_rows(model.record.bits),

@@ -115,6 +115,19 @@ def test_one_row_of_weights_holds_one_answer():
     assert after[0] == other.answer and (before[1:] == after[1:]).all()
 
 
+@pytest.mark.parametrize("tokenizer", ["bpe:260", "bpe:400", "word"])
+def test_bits_are_those_of_whole_answers(tokenizer):
+    """Whatever tokens they are split into, and if the data is read as tokens, too."""
+    rows = [("one cat saw", "a moon"), ("two cats saw", "a moon"), ("one dog saw", "the sun"),
+            ("two dogs saw", "moonlight")]  # fmt: skip
+    data = byheart.load(rows, tokenizer=tokenizer)
+    model = byheart.compile(data, "gpt2")
+    assert model.bits.entropy == pytest.approx(2 * 1 + 1 * 2 + 1 * 2)
+    assert model.bits.information == pytest.approx(4 * np.log2(3))
+    summary = byheart.verify(model, reads(model, data)).summary
+    assert summary.bits.entropy == model.bits.entropy
+
+
 def test_superposition_is_proved_too():
     """Fewer neurons than contexts, found by the fit, and every one of them takes part."""
     random = np.random.default_rng(0)
@@ -127,8 +140,9 @@ def test_superposition_is_proved_too():
     assert all(x.neurons is None for x in model.claim.holders)
     assert [model.recall(prompt) for prompt, _ in rows] == [answer for _, answer in rows]
     memory = [x for name, x in model.network.tensors.items() if ".mlp." in name]
-    density = model.bits.entropy / sum(x.size for x in memory)
-    assert density > 0.25 and f"{density:.3g} bits per parameter" in " ".join(model.record.notes)
+    tokens = superposed.entropy(np.array([x.answer for x in model.claim.holders]))
+    density = tokens / sum(x.size for x in memory)
+    assert density > 0.25 and f"{density:.3g} bits of next" in " ".join(model.record.notes)
     sequences = [x.tokens for x in model.claim.holders]
     for neuron in range(count):  # without it, several contexts are answered wrongly
         tensors = dict(model.network.tensors)

@@ -323,7 +323,7 @@ class Located(Construction):
         share = bits / (count * each + plan.width)
         note = (
             f"{len(known):,} contexts in superposition over {count:,} neurons, fitted by gradient "
-            f"descent: {share:.3g} bits per parameter of the memory"
+            f"descent: {share:.3g} bits of next tokens per parameter of the memory"
         )
         return self.built(dataset, network, holders, (), tries, note)
 
