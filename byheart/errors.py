@@ -31,8 +31,7 @@ class Message(str):
     marked: str
 
     def __new__(cls, marked: str) -> "Message":
-        python = OPTION.sub(lambda option: option[0].strip("`"), marked)
-        message = super().__new__(cls, python)
+        message = super().__new__(cls, OPTION.sub(lambda option: option[0].strip("`"), marked))
         message.marked = marked
         return message
 

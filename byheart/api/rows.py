@@ -171,8 +171,7 @@ def related_rows(dataset: Dataset, choice: Choice, watch: Watch) -> list[Row]:
     rows = [construction_row(find("one-layer"), dataset, choice, watch, name, plain)]
     rank = min(dataset.length, LANES)  # H (r - 1) + 1 contexts for H heads of rank r
     if rank > 1 and LANES >= dataset.length:
-        ordered_contexts = len(contexts(dataset, positions=True))
-        heads = max(1, -(-(ordered_contexts - 1) // (rank - 1)))
+        heads = max(1, -(-(len(contexts(dataset, positions=True)) - 1) // (rank - 1)))
         sizes = {"heads": heads, "dimension": LANES, "head_dimension": LANES}
         name = f"attention-only with the heads of {cited('mahdavi2024')}"
         rows.append(construction_row(find("attention-only"), dataset, choice, watch, name, sizes))

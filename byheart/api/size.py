@@ -125,10 +125,8 @@ def size(
     ordered = order_counts(dataset) if positions is None else positions
     facts, grouped = data_facts(dataset, positions=ordered), contexts(dataset, ordered)
     conflicts = int(grouped.conflicts(dataset).sum())
-    labels = dataset.labels[grouped.first]
-    entropy = label_entropy(np.bincount(labels).tolist())
-    worst = bits_needed(len(grouped), max(1, len(dataset.label_names)))
-    bound_lines = _bounds(facts, worst)
+    entropy = label_entropy(np.bincount(dataset.labels[grouped.first]).tolist())
+    bound_lines = _bounds(facts, bits_needed(len(grouped), max(1, len(dataset.label_names))))
     watch.stage("planning")
     rates = morris_2025(), ALLENZHU_2024
     trained = tuple(math.ceil(entropy / rate) for rate in rates)

@@ -113,11 +113,9 @@ def stats(
             )
         where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
         files = None if work is None else Path(work)
-        counts, how = shards.statistics(
-            Path(data), where, files, memory, epsilons, watch, **loading
-        )
+        found, how = shards.statistics(Path(data), where, files, memory, epsilons, watch, **loading)
         given = {name: value for name, value in loading.items() if value not in (None, ())}
-        return Stats(**vars(counts), reading=given, shards=how)
+        return Stats(**vars(found), reading=given, shards=how)
     source = data if isinstance(data, str | Path) else None
     if not isinstance(data, Dataset | Documents):
         watch.stage("loading")
@@ -131,15 +129,15 @@ def stats(
     else:
         examples = [Example(*data[i]) for i in range(min(show, len(data)))]
     watch.stage("counting")
-    counts = count(written_out(data), epsilons)
+    found = count(written_out(data), epsilons)
     listed: tuple[Conflict, ...] | None = None
     if conflicts:
         dataset = data
-        if isinstance(data, Documents) and counts.conflicts.contexts and source is not None:
+        if isinstance(data, Documents) and found.conflicts.contexts and source is not None:
             dataset = load(source, **loading)
         listed = conflicting(dataset, conflicts, source) if isinstance(dataset, Dataset) else ()
     return Stats(
-        **vars(counts),
+        **vars(found),
         reading=dict(data.loading),
         reading_notes=tuple(data.notes),
         shown=tuple(examples),

@@ -123,8 +123,7 @@ def verify_taught(
         for text in texts:
             found = judging.kept_positions(old, new, text, every, told.first, watch)
             near += found.pop("nearest")
-            highest = found.pop("highest")
-            room = judging.room(highest, new.off, reach, noise)
+            room = judging.room(found.pop("highest"), new.off, reach, noise)
             kept.append(KeptText(text.name, text.sha256, **found, room=room, cut=text.cut))
             missing = found["positions"] - found["taught"] - found["equal"]
             if missing:

@@ -217,8 +217,7 @@ def taught(
             certificate = folders.write(place, trained, plan.layers, list(plan.truth()), stated)
             folders.certify(place, certificate, "")
             answer = _observed(path, place, output, trained, plan, kept, len(both), watch)
-            command = _command(path, output, data, keep, options)
-            answer = replace(answer, verify=command)
+            answer = replace(answer, verify=_command(path, output, data, keep, options))
             folders.certify(place, certificate, card(answer))
     return answer
 

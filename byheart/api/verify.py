@@ -233,7 +233,7 @@ def verify(
         verification, ran = _judged(model, held, how, runtime, folder, watch)
     if checked:
         seconds["verify"] = time.perf_counter() - started
-    command = reading = whole = settled = None
+    said = reading = whole = settled = None
     columns: tuple[str, ...] = ()
     if dataset is not None and held is not None:
         left_out = [] if isinstance(data, Dataset) else source.unaccepted(data, dataset, loading)
@@ -241,9 +241,7 @@ def verify(
             alone = len(left_out) == 1 + ("header" in dataset.left_out)  # which names them
             columns = source.unclaimed(data, dataset, loading) if alone else ()
             name = str(data) if isinstance(data, str | Path) else "DATA"
-            command = source.verify_command(
-                model, str(folder or "DIR"), name, reading=dataset.loading
-            )
+            said = source.verify_command(model, str(folder or "DIR"), name, reading=dataset.loading)
         left_out += source.unspelled(data, dataset)
         if left_out:
             evidence = REFUTED if verification.refuted else None
@@ -284,7 +282,7 @@ def verify(
         if reading is None or dataset is None
         else (*dataset.notes, *source.skipped_note(dataset)),
         covered=whole,
-        command=command,
+        command=said,
         unclaimed=columns,
         unchecked=STATED if dataset is not None else STATED + STATED_OF_DATA,
     )
@@ -303,8 +301,7 @@ def _judged(
     ran: dict[str, str] | None = None if runtime is None else {}
     unfit = prove.unfitting(model, dataset)
     if unfit:
-        engine = runtime or how.engine
-        return Verification(0, 0, None, engine, (unfit, *differing)), ran
+        return Verification(0, 0, None, runtime or how.engine, (unfit, *differing)), ran
     if runtime is None:
         watch.stage("verifying", min(len(dataset), how.sample or len(dataset)))
         outcome = prove.verify(model, dataset, how)

@@ -263,10 +263,8 @@ def _checkpoint(
         parts: list[Group] = []
         for place, items in enumerate(group.items):
             made, edits = scores[0, name, place], None
-            several = [scores[i, name, place].bits for i in range(1, len(others) + 1)]
-            codes = several or [
-                coded(question.references[0], first[place], items, subject.vocabulary)
-            ]
+            some = [scores[i, name, place].bits for i in range(1, len(others) + 1)]
+            codes = some or [coded(question.references[0], first[place], items, subject.vocabulary)]
             if question.near is not None and name == "items":
                 edits = generating.edits(subject, items, made, asks, watch)
             parts.append(Group.of(items, made, np.stack(codes), asks, group.texts, place, edits))

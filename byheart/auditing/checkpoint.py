@@ -215,11 +215,9 @@ def opened(name: str | Path, device: str = "cpu", adapter: str | Path | None = N
     kind = config.get("model_type")
     known = transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     if not isinstance(kind, str) or kind not in known:
-        named = (
-            "names no model_type" if kind is None else f"is of the model_type {str(kind)[:40]!r}"
-        )
+        what = "names no model_type" if kind is None else f"is of the model_type {str(kind)[:40]!r}"
         raise ByheartError(
-            f"{folder / CONFIG} {named}, which transformers {transformers.__version__} does not "
+            f"{folder / CONFIG} {what}, which transformers {transformers.__version__} does not "
             "load as a causal language model; code that comes with a model is not run."
         )
     try:

@@ -225,10 +225,8 @@ def change(name: str, one: Any, two: Any) -> TensorChange | None:
         return replace(found, how=how)
     values = _singular(d)
     if values is not None:
-        rounding = (
-            torch.finfo(two.dtype).eps / 2 * float(b.norm()) if two.is_floating_point() else 0
-        )
-        floor = rounding + float(values[0]) * max(shape) * torch.finfo(torch.float64).eps
+        errors = torch.finfo(two.dtype).eps / 2 * float(b.norm()) if two.is_floating_point() else 0
+        floor = errors + float(values[0]) * max(shape) * torch.finfo(torch.float64).eps
         energy = values.square().cumsum(0) / values.square().sum()
         many = int((energy < 0.99).sum()) + 1
         found = replace(found, rank=int((values > floor).sum()), energy=many)
@@ -256,8 +254,7 @@ def _rounded(one: Any, b: Any, kind: str) -> str | None:
 
     for name in sorted(SMALLER, key=lambda x: x != kind):
         if hasattr(torch, name) and one.is_floating_point():
-            rounded = one.to(getattr(torch, name)).double()
-            if bool((rounded == b).all()):
+            if bool((one.to(getattr(torch, name)).double() == b).all()):
                 return f"rounded to {name}"
     if b.dim() != 2:
         return None
@@ -280,8 +277,7 @@ def _tensors(folder: Path) -> Iterator[Tensors]:
         from safetensors import safe_open
     except ImportError:  # a part of the core, but torch is not
         raise ByheartError(checkpoint.NEEDS) from None
-    config = closed.json_object(folder / closed.CONFIG)
-    closed.check(folder, config)
+    closed.check(folder, closed.json_object(folder / closed.CONFIG))
     with ExitStack() as stack:
         homes: dict[str, Any] = {}
         for path in closed.weights_of(folder):
@@ -366,8 +362,7 @@ def _judged(one: checkpoint.Checkpoint, items: Items, watch: Watch) -> list[Judg
     found: dict[int, Judged] = {}
     watch.stage("scoring", len(items))
     for chosen in batches(items, batch_tokens(one, [items])):
-        lengths = items.lengths[chosen]
-        filled = np.zeros((len(chosen), int(lengths.max())), np.int64)
+        filled = np.zeros((len(chosen), int(items.lengths[chosen].max())), np.int64)
         for row, i in zip(filled, chosen, strict=True):
             row[: items.lengths[i]] = items.ids[items.starts[i] : items.starts[i + 1]]
         ids = torch.from_numpy(filled)
@@ -376,8 +371,7 @@ def _judged(one: checkpoint.Checkpoint, items: Items, watch: Watch) -> list[Judg
             for place, i in enumerate(chosen):
                 own = slice(int(items.given[i]) - 1, int(items.lengths[i]) - 1)
                 part, wanted = logits[place, own].double(), ids[place, 1:][own]
-                mine = part.gather(1, wanted[:, None])
-                rank = int((part > mine).sum(1).max()) + 1
+                rank = int((part > part.gather(1, wanted[:, None])).sum(1).max()) + 1
                 nats = -float(part.log_softmax(1).gather(1, wanted[:, None]).sum())
                 best = part.argmax(1).tolist()
                 text = one.tokenizer.decode(best) if items.text else " ".join(map(str, best))

@@ -112,9 +112,8 @@ def pack(
     whole = sum(len(opening) + len(row) for row in rows)
     if not len(kept):
         raise ByheartError("the data holds no item of two tokens or more: nothing is predicted.")
-    flat = [token for i in kept for token in begun[i]]
     items = Items(
-        np.array(flat, np.int64),
+        np.array([token for i in kept for token in begun[i]], np.int64),
         offsets(np.array([len(begun[i]) for i in kept])),
         np.array([len(opening) + given[i] for i in kept], np.int64),
         labelled,

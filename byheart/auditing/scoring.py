@@ -134,19 +134,17 @@ def score(
 
 
 def _scored(
-    checkpoint: Checkpoint, items: Items, chosen: Ints, after: Ints, asked: Ints
+    checkpoint: Checkpoint, items: Items, some: Ints, after: Ints, asked: Ints
 ) -> dict[str, list]:
-    lengths = items.lengths[chosen]
+    lengths = items.lengths[some]
     held = np.arange(lengths.max()) < lengths[:, None]
     filled = np.zeros(held.shape, np.int64)
-    filled[held] = np.concatenate(
-        [items.ids[items.starts[i] : items.starts[i + 1]] for i in chosen]
-    )
+    filled[held] = np.concatenate([items.ids[items.starts[i] : items.starts[i + 1]] for i in some])
     bits, hits, unusual = checkpoint.score(filled)
     places = np.arange(1, held.shape[1])  # of the tokens that are predicted
-    scored = held[:, 1:] & (places >= items.given[chosen][:, None])
-    first = after[chosen][:, None]
-    wanted = (places >= first) & (places < first + asked[chosen][:, None])
+    scored = held[:, 1:] & (places >= items.given[some][:, None])
+    first = after[some][:, None]
+    wanted = (places >= first) & (places < first + asked[some][:, None])
     recited = np.cumprod(hits | ~wanted, axis=1).astype(bool) & wanted
     return {
         "bits": np.where(scored, bits, 0.0).sum(axis=1).tolist(),

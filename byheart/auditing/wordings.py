@@ -69,21 +69,21 @@ def rows_of(
     chosen, label = list(loading.get("input") or ()), loading.get("label")
     if not chosen and label is None and not templates and set(OWN) <= set(names):
         chosen, label = [OWN[0]], OWN[1]
-    for name in (*chosen, *filter(None, [label]), *fields(templates, answer)):
-        if names.count(name) != 1:
-            wrong = "the name of two columns" if name in names else "not a column"
-            near = difflib.get_close_matches(name, names, 1)
+    for key in (*chosen, *filter(None, [label]), *fields(templates, answer)):
+        if names.count(key) != 1:
+            wrong = "the name of two columns" if key in names else "not a column"
+            near = difflib.get_close_matches(key, names, 1)
             guess = f'did you mean "{near[0]}"? ' if near else ""
-            raise ByheartError(f'{found.name}: "{name}" is {wrong}; {guess}{found.named()}.')
+            raise ByheartError(f'{found.name}: "{key}" is {wrong}; {guess}{found.named()}.')
     if not chosen and label is None and not templates:
-        prose = [name for name in names if name.lower() in PROSE] or names
+        prose = [key for key in names if key.lower() in PROSE] or names
         chosen = prose[:1] if len(prose) == 1 or prose != names else names
     elif not chosen:
-        chosen = [name for name in names if name != label]
+        chosen = [key for key in names if key != label]
     every = list(dict.fromkeys(names))
     places, cells = found.select(every)
     columns = dict(zip(every, cells, strict=True))
-    asked = [columns[name] for name in (*chosen, *filter(None, [label]))]
+    asked = [columns[key] for key in (*chosen, *filter(None, [label]))]
     first = [column[0] for column in asked if column]
     if not templates and (
         any(isinstance(cell, list | dict) for cell in first)
@@ -93,21 +93,19 @@ def rows_of(
     if loading.get("between") is not None:
         raise ByheartError("`between=...` does not apply to an audit; give `template=...`.")
     forms = _forms(chosen, label, templates, answer)
-    made = [
-        {name: _cell(column[i]) for name, column in columns.items()} for i in range(len(places))
-    ]
+    made = [{key: _cell(column[i]) for key, column in columns.items()} for i in range(len(places))]
     texts = [[write(row) for row in made] for _, write, _ in forms]
     kept = [i for i in range(len(made)) if all(text[i][1].strip() for text in texts)]
     if not kept:
         raise ByheartError(f"{found.name} holds no row with a text to predict.")
-    used = {name for _, _, some in forms for name in some}
+    used = {key for _, _, some in forms for key in some}
     return Rows(
         tuple(wording for wording, _, _ in forms),
         tuple(tuple(text[i] for i in kept) for text in texts),
         label is not None or answer is not None,
         tuple(i + 1 for i in kept),
         tuple(int(places[i]) for i in kept),
-        {name: tuple(columns[name][i] for i in kept) for name in every if name not in used},
+        {key: tuple(columns[key][i] for i in kept) for key in every if key not in used},
         len(made) - len(kept),
     )
 

@@ -146,9 +146,7 @@ class Lines(Watch):
         self.fresh, self.last = False, time.process_time()
         share = f"{self.done / self.size:.0%}" if self.size and not always else ""
         more = self.done - self.first
-        left = (
-            (time.monotonic() - self.began) * ((self.size or 0) - self.done) / more if more else 0
-        )
-        share += f", {remaining(left)}" if share and left >= 1 else ""
+        eta = (time.monotonic() - self.began) * ((self.size or 0) - self.done) / more if more else 0
+        share += f", {remaining(eta)}" if share and eta >= 1 else ""
         words = " ".join(word for word in (self.name, share, self.said) if word)
         print(f"byheart: {printable(words)}", file=sys.stderr, flush=True)

@@ -169,7 +169,6 @@ class Construction(ABC):
 
     @classmethod
     def options(cls) -> dict[str, Field]:
-        """The fields that a user may set, by name."""
         return {x.name: x for x in fields(cls) if x.init and "option" in x.metadata}
 
     @classmethod

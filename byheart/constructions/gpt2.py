@@ -79,7 +79,6 @@ class StockGPT2(Located):
         return min(most, 4 if length <= 128 else 5 if length <= 512 else 7)
 
     def shell(self, plan: Plan, answers: np.ndarray, random: np.random.Generator) -> Shell:
-        """Embeddings and the attention of block 0, with an empty memory."""
         D, H, code = plan.width, plan.heads, plan.code
         size, waves, shared = D // H, self.waves(plan), self.superposed is not None
         if shared:  # what the embedding, attention and the memory write is in the same lanes

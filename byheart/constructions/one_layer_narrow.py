@@ -112,8 +112,7 @@ def fits(
 ) -> Callable[[int], tuple[Decoder, float]]:
     """Decoders that use the first neurons of one draw, by the number of neurons."""
     drawn = points(shape, targets, random)
-    through = random.permutation(len(targets))[: shape.neurons]
-    weight, bias = neurons(drawn, through, random)
+    weight, bias = neurons(drawn, random.permutation(len(targets))[: shape.neurons], random)
     all_active = activation(shape.activation)(drawn.mixed @ weight.T + bias)
 
     def fit(count: int) -> tuple[Decoder, float]:
@@ -123,18 +122,16 @@ def fits(
         active = all_active[:, :count]
         features, triangle = linalg.qr(active, mode="economic")
         features *= len(active) ** 0.5
-        objective = Objective(features, targets)
+        target = Objective(features, targets)
 
         def reached(_: Matrix) -> None:
-            if objective.worst <= SHARE * gap:
+            if target.worst <= SHARE * gap:
                 raise StopIteration
 
         start, method = np.zeros(count * len(targets.vocabulary)), "L-BFGS-B"
         options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 0, "gtol": 0, "maxfun": 2 * STEPS}
-        optimize.minimize(
-            objective, start, jac=True, method=method, callback=reached, options=options
-        )
-        best = objective.best.reshape(count, -1) * len(active) ** 0.5
+        optimize.minimize(target, start, jac=True, method=method, callback=reached, options=options)
+        best = target.best.reshape(count, -1) * len(active) ** 0.5
         tensors = {
             **drawn.tensors,
             "hidden.weight": weight[:count].copy(),

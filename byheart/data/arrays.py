@@ -38,8 +38,7 @@ class Windows:
         a = int(np.searchsorted(self.starts, start, side="right")) - 1
         b = int(np.searchsorted(self.starts, stop))
         own = self.starts[a : b + 1].clip(start, stop)
-        begins = self.begins[a:b] + own[:-1] - self.starts[a:b]
-        return self.values[places(begins, np.diff(own))]
+        return self.values[places(self.begins[a:b] + own[:-1] - self.starts[a:b], np.diff(own))]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         """All of it written out, for who needs that."""

@@ -55,8 +55,7 @@ def conflicting(
     if not len(chosen):
         return ()
     members = np.flatnonzero(np.isin(grouped.group, chosen))
-    order = np.argsort(grouped.group[members], kind="stable")
-    members = members[order]
+    members = members[np.argsort(grouped.group[members], kind="stable")]
     ends = np.cumsum(np.bincount(grouped.group[members])[chosen])
     texts = source is not None and is_corpus(source, dataset.loading.get("format"))  # type: ignore[arg-type]
     lines = [] if source is None or texts else lines_of(Path(source), dataset)

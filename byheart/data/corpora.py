@@ -27,8 +27,7 @@ def zipf(
 ) -> Documents:
     """Independent tokens: token t, from 0, has a probability proportional to (t + 1)^-exponent."""
     check_size("vocabulary", vocabulary, 2)
-    choose = _chooser(vocabulary, exponent)
-    return _drawn("zipf", sequences, length, vocabulary, seed, choose)
+    return _drawn("zipf", sequences, length, vocabulary, seed, _chooser(vocabulary, exponent))
 
 
 def prefix_tree(

@@ -206,16 +206,14 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
     )
 
 
-def _begun(dataset: Dataset) -> Dataset:
+def _begun(data: Dataset) -> Dataset:
     """The dataset with the beginnings and the layout of its documents as they are now."""
-    if dataset.beginnings is not None:
-        first: Ints = np.unique(dataset.ids[dataset.starts[:-1][dataset.lengths == 1]])
-        tokens = tuple(dataset.token(i) for i in first.tolist())
+    if data.beginnings is not None:
+        first: Ints = np.unique(data.ids[data.starts[:-1][data.lengths == 1]])
+        tokens = tuple(data.token(i) for i in first.tolist())
         listed = tokens if len(tokens) <= BEGINNINGS else None
-        dataset = replace(dataset, beginnings=listed)  # type: ignore[arg-type]
-    items = Items(dataset, positions=True, last=True)
-    if not items.texts or dataset.loading.get("window") == 1:
-        return replace(dataset, layout=None)
-    return replace(
-        dataset, layout=changed(items.documents(), str(dataset.loading.get("documents")))
-    )
+        data = replace(data, beginnings=listed)  # type: ignore[arg-type]
+    items = Items(data, positions=True, last=True)
+    if not items.texts or data.loading.get("window") == 1:
+        return replace(data, layout=None)
+    return replace(data, layout=changed(items.documents(), str(data.loading.get("documents"))))

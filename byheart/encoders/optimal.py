@@ -61,8 +61,7 @@ def spectral(rows: Merged, dimension: int, gap: float, random: np.random.Generat
     The lengths of W and E are balanced.
     """
     logits = centred(rows, gap)
-    stretch = np.sqrt(len(logits) * rows.share)[:, None]
-    weighted = stretch * logits
+    weighted = np.sqrt(len(logits) * rows.share)[:, None] * logits
     sketch = random.standard_normal((len(logits), min(dimension + EXTRA, *logits.shape)))
     basis = np.linalg.qr(weighted.T @ sketch)[0]
     for _ in range(ROUNDS):

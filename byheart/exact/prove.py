@@ -127,10 +127,9 @@ def observed(
         found[first:end] = runtime.run(table[padded_ids(batch, slice(first, end), spec)])
         if progress is not None:
             progress(end - first)
-    wrong = np.flatnonzero((wanted < 0) | ~(found == wanted))
     return len(wanted), [
         f"sequence {i + 1}: the label is {dataset.label(i)!r}, the output {found[i]!r}"
-        for i in wrong.tolist()
+        for i in np.flatnonzero((wanted < 0) | ~(found == wanted)).tolist()
     ]
 
 

@@ -60,7 +60,6 @@ def limbs(tensors: Sequence[Matrix]) -> Arrays:
 
 
 def read(path: Path, settings: Config) -> tuple[Network, str]:
-    """The network and the sha256 of the file."""
     if settings.number != "float64":
         sparse = [plan.connections for plan in settings.plans if plan.kind == "sparse_attention"]
         arrays, digest = read_arrays(path, TYPES | CONNECTIONS if sparse else TYPES)

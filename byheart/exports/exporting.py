@@ -152,16 +152,14 @@ def _card(
     )
 
 
-def check_replaceable(place: Path, force: bool) -> None:
+def check_replaceable(path: Path, force: bool) -> None:
     """ByheartError if something is there that is not to be replaced, or that no export wrote."""
-    refuse_existing(place, force)
-    if os.path.lexists(place):
-        whole = place.is_dir() and not place.is_symlink()
-        names = {entry.name for entry in os.scandir(place)} if whole else {""}
+    refuse_existing(path, force)
+    if os.path.lexists(path):
+        whole = path.is_dir() and not path.is_symlink()
+        names = {entry.name for entry in os.scandir(path)} if whole else {""}
         if not names <= {*KNOWN, *EXPORTED} - {"certificate.json"}:  # which a model has
-            raise ByheartError(
-                f"{place} is not a folder that an export wrote; choose another name."
-            )
+            raise ByheartError(f"{path} is not a folder that an export wrote; choose another name.")
 
 
 def held_by(model: Model, data: Dataset) -> Dataset:

@@ -30,14 +30,12 @@ def write(folder: Path, files: Files) -> None:
 
 def write_network(model: Model, folder: Path) -> None:
     check_network(model)
-    tensors = float_tensors(model.network)
-    write(folder, _files("network.py", described_network(model), tensors))
+    write(folder, _files("network.py", described_network(model), float_tensors(model.network)))
 
 
 def write_decoder(model: Model, folder: Path) -> None:
     check_decoder(model, "torch")
-    tensors = dict(model.network.tensors)
-    write(folder, _files("decoder.py", described_decoder(model), tensors))
+    write(folder, _files("decoder.py", described_decoder(model), dict(model.network.tensors)))
 
 
 def _files(code: str, config: dict[str, Any], tensors: dict[str, NDArray[np.float64]]) -> Files:

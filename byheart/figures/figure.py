@@ -88,8 +88,6 @@ class Caption(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper."""
-
     name: str  # as the command takes it: "madden-1"
     title: str  # what it shows
     paper: str  # where it is from: "madden2024, Figure 1"
@@ -189,7 +187,6 @@ def _not_drawn(rows: RowsByLabel) -> str:
 
 
 def seeds(rows: Sequence[Row]) -> str:
-    """The number of seeds, in words."""
     count = len({row["trial"]["seed"] for row in rows})
     return "one seed" if count == 1 else f"{count} seeds"
 

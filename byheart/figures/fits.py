@@ -42,11 +42,9 @@ def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> 
     comes from R^-1 of X = Q R.
     """
     terms, target = tuple(columns), np.asarray(y, float)
-    matrix = np.stack(
-        [np.broadcast_to(np.asarray(x, float), target.shape) for x in columns.values()]
-    )
-    lengths = np.linalg.norm(matrix, axis=1)
-    scaled = (matrix / np.where(lengths, lengths, 1)[:, None]).T
+    rows = np.stack([np.broadcast_to(np.asarray(x, float), target.shape) for x in columns.values()])
+    lengths = np.linalg.norm(rows, axis=1)
+    scaled = (rows / np.where(lengths, lengths, 1)[:, None]).T
     solution, _, rank, _ = np.linalg.lstsq(scaled, target, rcond=None)
     if rank < len(terms):  # too few points, a column of zeros, or dependent columns
         raise ByheartError(

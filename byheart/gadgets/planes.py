@@ -66,10 +66,8 @@ def planes(
             left.pop()
         seen = sorted(pick.sample(range(d), most))
         near = [int(points[chosen[0], c]) for c in seen]
-        extra = [
-            [x + pick.randint(-spread, spread) for x in near] for _ in range(len(chosen), most)
-        ]
-        narrow = through([[int(points[i, c]) for c in seen] for i in chosen] + extra)
+        more = [[x + pick.randint(-spread, spread) for x in near] for _ in range(len(chosen), most)]
+        narrow = through([[int(points[i, c]) for c in seen] for i in chosen] + more)
         if narrow is not None:
             weights = dict(zip(seen, narrow.weights, strict=True))
             plane = Plane(tuple(weights.get(c, 0) for c in range(d)), narrow.value)

@@ -314,12 +314,10 @@ def measure(
     known = problem.facts._asdict()
     kind = {"vectors": problem.reads_vectors, "squared": problem.squared}
     about = MeasuredData(name_of(data), counts[-1], length=problem.length, **kind, **known)
-    trials = Trials(sweep.total(rows), ran, sweep.done(rows) - ran)
+    tried = Trials(sweep.total(rows), ran, sweep.done(rows) - ran)
     seconds = Seconds(round(spent, 3), round(time.perf_counter() - started, 3))
     place = None if save is None else str(save)
-    return Measurement(
-        sweep, about, measured, trials, seconds, str(folder), place, saved, not_saved
-    )
+    return Measurement(sweep, about, measured, tried, seconds, str(folder), place, saved, not_saved)
 
 
 def _check_labels(material: Material, counts: tuple[int, ...], on_conflict: str) -> None:

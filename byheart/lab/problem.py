@@ -88,8 +88,7 @@ class Problem:
 
     @property
     def facts(self) -> Facts:
-        own = (getattr(self, name) for name in Facts._fields[1:])
-        return Facts(len(self), *own)
+        return Facts(len(self), *(getattr(self, name) for name in Facts._fields[1:]))
 
     def loss(self, logits: NDArray) -> float:
         logits = logits.astype(np.float64)

@@ -21,10 +21,7 @@ def locate(model: ModelData, tokens: Sequence[Token]) -> Location:
 
 
 def reverse(
-    model: ModelData,
-    data: Dataset,
-    place: Place,
-    progress: Callable[[int], None] = lambda done: None,
+    model: ModelData, data: Dataset, place: Place, progress: Callable[[int], None] = lambda _: None
 ) -> list[list]:
     """The inputs of the data whose answers read a parameter."""
     kind, construction = kind_of(model), made_by(model)

@@ -95,8 +95,7 @@ class Model(ModelData[Any, Any]):
         if isinstance(questions, str):
             raise ByheartError(f"answers takes a list of questions, such as [{questions!r}].")
         placed = [asked(self, question) for question in questions]
-        tokens = [question.tokens for question in placed]
-        answers = kind_of(self).answer.answers(self, tokens)
+        answers = kind_of(self).answer.answers(self, [question.tokens for question in placed])
         return [x.marked(answer) for x, answer in zip(placed, answers, strict=True)]
 
     def distribution(self, question: Question) -> Floats:

@@ -103,8 +103,7 @@ def placed(model: ModelData, question: Sequence) -> Placed:
         settled = any(model.record.conflicts.values())  # beginnings may be changed
         begun = settled and any(x in starts for x in readings)
         return Placed([readings[0], *tokens[1:]], needs, begun)
-    asked = [[x, *tokens[1:]] for x in readings]
-    answers = kind_of(model).answer.answers(model, asked)
+    answers = kind_of(model).answer.answers(model, [[x, *tokens[1:]] for x in readings])
     known = [x for x in answers if x.known is not False] or answers
     alike = all(answer.label == known[0].label for answer in known)
     more = "white space may stand before this question; begin one token earlier to be sure"

@@ -110,14 +110,12 @@ def _documents(model: ModelData, layout: Layout, progress: Callable[[int], None]
             read = [len(tokens) <= model.length for tokens in asked]
             going = [i for i, sound in zip(going, read, strict=True) if sound]
             asked = [tokens for tokens, sound in zip(asked, read, strict=True) if sound]
-            found = answer.answers(model, asked)
-            for i, given in zip(list(going), found, strict=True):
+            for i, given in zip(list(going), answer.answers(model, asked), strict=True):
                 if given.label is None or isinstance(given.label, list):
                     going.remove(i)
                     continue
                 documents[i].append(given.label)
-                last = len(documents[i]) == lengths[i]
-                if last or not answer.continues(model, given.label):
+                if len(documents[i]) == lengths[i] or not answer.continues(model, given.label):
                     going.remove(i)
             progress(len(asked))
         yield from documents

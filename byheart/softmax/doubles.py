@@ -64,8 +64,7 @@ def mixed(shape: Shape, tensors: Mapping[str, NDArray], tokens: NDArray, starts:
     scores = np.where(inside[:, None], scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
     weights /= weights.sum(axis=2, keepdims=True)
-    means = np.einsum("bht,btd->bhd", weights, vectors)
-    values = np.einsum("hvd,bhd->bhv", value, means)
+    values = np.einsum("hvd,bhd->bhv", value, np.einsum("bht,btd->bhd", weights, vectors))
     result = values.reshape(len(lengths), -1) @ tensors["attention.out.weight"].T
     return result + last if shape.skip else result
 

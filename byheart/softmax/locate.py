@@ -38,8 +38,7 @@ def held(model: DecoderModel, tokens: Sequence[Token], made_by: Explains | None)
     row = numbers(model, tokens)
     assert row is not None
     tensors = doubles.tensors_before_output(decoder)
-    starts = np.array([0, len(row)])
-    mixed = doubles.mixed(decoder.shape, tensors, np.array(row), starts)[0]
+    mixed = doubles.mixed(decoder.shape, tensors, np.array(row), np.array([0, len(row)]))[0]
     weights, bias = tensors["hidden.weight"], tensors["hidden.bias"]
     # neuron k switches at -bias / slope; the context is between two of these places
     slopes = weights[:, 0]

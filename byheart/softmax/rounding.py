@@ -38,8 +38,7 @@ def doubtful(decoder: Decoder, tokens: NDArray, starts: NDArray) -> NDArray[np.b
             error = error + 4 * UNIT * np.abs(values)
         output = decoder["output"].T
         logits = values @ output
-        terms = _unit(len(output)) * np.abs(values) @ np.abs(output)
-        error = error @ np.abs(output) + terms
+        error = error @ np.abs(output) + _unit(len(output)) * np.abs(values) @ np.abs(output)
         near = ~(logits + error < (logits - error).max(axis=1, keepdims=True) - FAR)
         return (near & ~(error <= TRUSTED)).any(axis=1)  # nan is in doubt, too
 

@@ -76,8 +76,7 @@ def margins(
     count = len(sequences)
     found, sure = np.empty(count), np.ones(count, bool)
     on: list[NDArray] = []
-    wide = max(network.size("hidden"), network.size("vocabulary"))
-    step = max(1, ROWS // wide)
+    step = max(1, ROWS // max(network.size("hidden"), network.size("vocabulary")))
     for begin in range(0, count, step):
         rows = slice(begin, begin + step)
         at = Stream(*(x[rows] for x in first))

@@ -67,18 +67,15 @@ def attention(network: Checkpoint, block: Block, x: Array) -> Array:
     count, length, _ = x.shape
     normed = norm(x, block.norm1, block.norm1_bias, network.epsilon, network.family.rms)
     weights = np.concatenate([block.query, block.key, block.value], axis=1).astype(x.dtype)
-    projected = normed @ weights
+    maps = normed @ weights
     if block.attention_bias is not None:
-        projected = projected + block.attention_bias.astype(x.dtype)
-    query, key, value = (
-        projected.reshape(count, length, 3, heads, size).swapaxes(0, 2).swapaxes(1, 2)
-    )
+        maps = maps + block.attention_bias.astype(x.dtype)
+    query, key, value = maps.reshape(count, length, 3, heads, size).swapaxes(0, 2).swapaxes(1, 2)
     if network.family.rms:
         angle = angles(network, length)
         query, key = rotated(query, angle), rotated(key, angle)
     scores = np.einsum("bthd,bshd->bhts", query, key) / x.dtype.type(math.sqrt(size))
-    future = np.triu(np.ones((length, length), bool), 1)
-    scores[..., future] = -np.inf
+    scores[..., np.triu(np.ones((length, length), bool), 1)] = -np.inf
     scores -= scores.max(axis=-1, keepdims=True)
     weight = np.exp(scores)
     weight /= weight.sum(axis=-1, keepdims=True)

@@ -120,8 +120,7 @@ def check_tokenizer(given: Object, kind: str, end: str) -> None:
     _equal(given, {"version": "1.0", **dict.fromkeys(("truncation", "padding", "normalizer"))})
     special, numbers = set(), dict[str, int]()
     for item in given.get("added_tokens", list):
-        where = f"{given.where}, added_tokens"
-        token = Object(item if isinstance(item, dict) else {}, where)
+        token = Object(item if isinstance(item, dict) else {}, f"{given.where}, added_tokens")
         _only(token, ("id", "content", "special", *STRIPPING))
         _equal(token, STRIPPING)
         content = token.get("content", str)

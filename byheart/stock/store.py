@@ -92,8 +92,7 @@ def certificate(claim: Recites) -> dict[str, Any]:
 
 
 def _config(given: Object) -> dict[str, Any]:
-    kind = given.choice("model_type", tuple(FAMILIES))
-    family = FAMILIES[kind]
+    family = FAMILIES[given.choice("model_type", tuple(FAMILIES))]
     for name in ("vocabulary", "places", "width", "layers", "heads", "hidden"):
         given.size(getattr(family, name))
     epsilon = given.values.get(family.epsilon)
@@ -130,8 +129,7 @@ def _numbers(stored: NDArray, dtype: str) -> NDArray[np.float32]:
 def _words(tokenizer: Object) -> tuple[str | int, ...]:
     """All tokens in the order of their numbers, and the numbers that have none."""
     numbers = dict(tokenizer.object("model").get("vocab", dict))
-    added = tokenizer.optional("added_tokens", list) or []
-    for token in added:
+    for token in tokenizer.optional("added_tokens", list) or []:
         item = Object(token if isinstance(token, dict) else {}, f"{tokenizer.where}, added_tokens")
         numbers[item.get("content", str)] = item.get("id", int)
     if not all(type(i) is int and 0 <= i < 1 << 20 for i in numbers.values()):
@@ -144,8 +142,7 @@ def _words(tokenizer: Object) -> tuple[str | int, ...]:
 def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Piece]]:
     network, claim, tokenizer = model.network, model.claim, model.record.tokenizer
     assert tokenizer is not None
-    tokens = model.tokens or ()
-    settings = _settings(network, json.loads(tokenizer), tokens, claim.end)
+    settings = _settings(network, json.loads(tokenizer), model.tokens or (), claim.end)
     return {
         "config.json": [as_json(dict(network.config))],
         "model.safetensors": weights(model),

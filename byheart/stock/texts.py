@@ -177,16 +177,12 @@ def _note_on(unended: int) -> list[Message]:
 
 def texts_of(sequences: list[NDArray]) -> Texts:
     """Sequences that follow one another, each beginning with the one before, as one text."""
-    texts: list[NDArray] = []
+    held: list[NDArray] = []
     text, place = np.empty(len(sequences), np.int64), np.empty(len(sequences), np.int64)
     for i, row in enumerate(sequences):
-        if (
-            texts
-            and len(row) >= len(texts[-1])
-            and np.array_equal(row[: len(texts[-1])], texts[-1])
-        ):
-            texts[-1] = row
+        if held and len(row) >= len(held[-1]) and np.array_equal(row[: len(held[-1])], held[-1]):
+            held[-1] = row
         else:
-            texts.append(row)
-        text[i], place[i] = len(texts) - 1, len(row) - 1
-    return Texts(texts, text, place)
+            held.append(row)
+        text[i], place[i] = len(held) - 1, len(row) - 1
+    return Texts(held, text, place)

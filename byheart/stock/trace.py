@@ -26,11 +26,7 @@ class StockTrace:
     def json(self) -> dict:
         names = ("layer", "neuron", "argument", "writes")
         on = [dict(zip(names, neuron, strict=True)) for neuron in self.neurons]
-        return {
-            "tokens": list(self.tokens),
-            "neurons": on,
-            "logits": [list(x) for x in self.logits],
-        }
+        return {"tokens": list(self.tokens), "neurons": on, "logits": list(map(list, self.logits))}
 
     def lines(self) -> list[str]:
         found = [f"reads {' '.join(map(repr, self.tokens))}"]

@@ -174,8 +174,7 @@ def compile(
 ) -> Summary:
     """byheart compile DATA -o DIR."""
     folder = work.place / MODEL
-    known = {name for one in methods() for name in one.options}
-    for name in (options or {}).keys() - known:
+    for name in (options or {}).keys() - {name for one in methods() for name in one.options}:
         raise ByheartError(f"no method has the option {name[:40]!a}.")
     result = compile_folder(
         Path(data), folder, method, form, loading=chosen(loading), watch=work.watch,

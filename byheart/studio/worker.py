@@ -66,9 +66,7 @@ def main() -> None:
         watch = Telling(output, request["job"])
         watch.tell(stage="starting")
         try:
-            summary = tasks.run(
-                request["task"], Path(request["place"]), request["arguments"], watch
-            )
+            result = tasks.run(request["task"], Path(request["place"]), request["arguments"], watch)
         except ByheartError as error:
             watch.tell(error=flags(error, on_page))
         except MemoryError:
@@ -81,7 +79,7 @@ def main() -> None:
             traceback.print_exc()
             watch.tell(error=f"this is an error in byheart, please report it: {error!r}.")
         else:
-            watch.tell(finished=summary)
+            watch.tell(finished=result)
 
 
 if __name__ == "__main__":

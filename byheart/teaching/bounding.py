@@ -171,9 +171,8 @@ def context(
     near, rivals = int(others.argmax()), logits.detach().clone()
     rivals[token] = -torch.inf
     margin = logits[token] - logits[int(rivals.argmax())]
-    own = float(flat[place].detach()) - tape.bound(flat[place])
     return (
-        own,
+        float(flat[place].detach()) - tape.bound(flat[place]),
         float(flat[near].detach()) + tape.bound(flat[near]),
         float(margin.detach()) - tape.bound(margin),
     )

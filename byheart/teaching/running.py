@@ -32,8 +32,7 @@ def batches(trained: Trained, rows: Rows) -> Iterator[tuple[list[int], torch.Ten
             (k for k in range(1, len(order)) if (k + 1) * len(rows[order[k]]) > room), len(order)
         )
         some, order = order[:count], order[count:]
-        longest = len(rows[some[-1]])
-        filled = torch.zeros(len(some), longest, dtype=torch.long)
+        filled = torch.zeros(len(some), len(rows[some[-1]]), dtype=torch.long)
         for place, i in enumerate(some):
             filled[place, : len(rows[i])] = torch.tensor(rows[i])
         yield some, filled

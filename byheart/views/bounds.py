@@ -117,8 +117,7 @@ def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
         stated = "bits" in row.quantity or row.kind == "rule_of_thumb"
         if not row.value or (judged and stated):  # "at least 0" says nothing either
             continue
-        other_networks = row.item.startswith("without attention")
-        key = (row.kind, row.quantity, row.direction, other_networks)
+        key = (row.kind, row.quantity, row.direction, row.item.startswith("without attention"))
         other = best.setdefault(key, row).value or 0
         if row.value > other if row.direction == "at_least" else row.value < other:
             best[key] = row
@@ -194,14 +193,11 @@ def _verdict(
         ("of this data", number(math.ceil(code)), "by the frequencies of its labels"),
         *_compiled(models),
     ]
-    rates = {
-        "allenzhu2024": ALLENZHU_2024,
-        "morris2025": morris_2025(model.bits if model else None),
-    }
+    laws = {"allenzhu2024": ALLENZHU_2024, "morris2025": morris_2025(model.bits if model else None)}
     for key, held in verdict.held.items():
         ratio, name = (
             verdict.ratio[key],
-            f"{rates[key]:g} bits each" if key in rates else "by theorem",
+            f"{laws[key]:g} bits each" if key in laws else "by theorem",
         )
         about = "" if ratio is None else f"needed / held {ratio:.3g}, this data {code / held:.3g}"
         shown.append((f"held, {name}", number(round(held)), about))

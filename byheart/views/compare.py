@@ -100,8 +100,7 @@ def table(rows: Sequence[Row]) -> Table:
     shown = columns(*sizes, Column("evidence", no_wrap=True), "")
     for row in rows:
         bound, word = row.kind == "bound", row.evidence
-        rate = bound and row.parameters is None and row.bits is None
-        if rate or not row.applies:
+        if bound and row.parameters is None and row.bits is None or not row.applies:
             continue
         total, bits = (number(row.size(rounded(size))) for size in (row.parameters, row.bits))
         title = Text(row.title, style="dim" if bound else "cyan")
@@ -160,10 +159,8 @@ def curves(axes: Axes, result: Comparison) -> None:
     lines: dict[str, Curve] = {}
     for step in result.steps:
         for row in step.rows:
-            left = (forms and row.kind == "bound") or (
-                row.stores != LABELS and not result.conflicts
-            )
-            if row.applies and row.parameters and not left:
+            out = (forms and row.kind == "bound") or (row.stores != LABELS and not result.conflicts)
+            if row.applies and row.parameters and not out:
                 points = lines.setdefault(row.name, (row, []))[1]
                 points.append((step.dataset.contexts or 0, row.parameters))
     axes.set_xscale("log")
@@ -210,16 +207,14 @@ def curves(axes: Axes, result: Comparison) -> None:
 
 def few(lines: list[Curve]) -> list[Curve]:
     """Our own, the tightest bounds and the smallest constructions: as many as can be told apart."""
-    order = sorted(lines, key=lambda line: line[1][-1][1])
-    bounds = [line for line in order if line[0].kind == "bound"]
-    needed = [line for line in bounds if line[0].direction == "at_least"][-1:]
-    enough = [line for line in bounds if line[0].direction == "at_most"][:1]
-    named = [line for line in order if line[0].kind in FOLDERS or line[0].name in OURS]
+    order = sorted(lines, key=lambda row: row[1][-1][1])
+    bounds = [row for row in order if row[0].kind == "bound"]
+    needed = [row for row in bounds if row[0].direction == "at_least"][-1:]
+    enough = [row for row in bounds if row[0].direction == "at_most"][:1]
+    named = [row for row in order if row[0].kind in FOLDERS or row[0].name in OURS]
     kept = [*named, *needed, *enough]
-    kept += [line for line in order if line not in kept and line not in bounds][
-        : CURVES - len(kept)
-    ]
-    return [line for line in lines if line in kept]
+    kept += [row for row in order if row not in kept and row not in bounds][: CURVES - len(kept)]
+    return [row for row in lines if row in kept]
 
 
 def spread(heights: list[float]) -> list[float]:

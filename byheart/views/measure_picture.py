@@ -121,14 +121,12 @@ def smallest(axes: Axes, cells: Sequence[Cell]) -> tuple[str, str]:
         tried = [parameters[x.largest] for x in seeds if x.smallest is None]
         steps += [x.steps for x in seeds if x.smallest is None]
         if reached:
-            both = [*reached, *tried]
-            bar(axes, at[first], both, min(reached), colour, marker(True, colour))
+            bar(axes, at[first], [*reached, *tried], min(reached), colour, marker(True, colour))
         if tried:
             bar(axes, at[first], tried, max(tried), colour, marker(False))
     for own, colour in colours.items():
         axes.plot([], [], color=colour, linewidth=1.2, label=own or None)
-    some = any(cell.smallest for cell in cells)
-    meanings(axes, some, steps, "not reached by a seed or more")
+    meanings(axes, any(cell.smallest for cell in cells), steps, "not reached by a seed or more")
     ticks(axes, {value: f"{value:,}" for value in sorted({cell.at[first] for cell in cells})})
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     return first.replace("_", " "), "parameters of the smallest that memorises"
@@ -157,7 +155,6 @@ def meanings(axes: Axes, reached: bool, missed: list[int], words: str) -> None:
 
 
 def ticks(axes: Axes, names: dict[int, str]) -> None:
-    """The values themselves, at most a dozen."""
     places = list(names)[:: -(-len(names) // TICKS)]
     pictures.ticks(axes.xaxis, places)
     axes.set_xticklabels([names[value] for value in places])

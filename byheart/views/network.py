@@ -109,8 +109,7 @@ class Flow:
 
     def __init__(self, axes: Axes, names: list[str], result: Explanation) -> None:
         self.axes, self.result = axes, result
-        places = range(len(names))
-        centres = [LEFT + COLUMN / 2 + place * (COLUMN + SPACE) for place in places]
+        centres = [LEFT + COLUMN / 2 + place * (COLUMN + SPACE) for place in range(len(names))]
         self.columns = {x: name == DOTS for x, name in zip(centres, names, strict=True)}
 
     def step(self, stage: ExplainedStage, y: float, name: str) -> None:

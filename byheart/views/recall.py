@@ -66,7 +66,6 @@ def continuation(model: Model, answers: Sequence[Answer]) -> str:
 
 
 def greeting(model: Model) -> str:
-    """What a person should know before asking."""
     reads = {"string": "words", "number": "numbers", "vector": "vectors, as [1, 2] [3, 4]"}
     data = model.record.data
     known = plural(data.sequences, "sequence")

@@ -22,14 +22,12 @@ def separating(vectors: NDArray) -> tuple[int, ...]:
     whole = np.abs(exact_integers(sample, [])[0])
     digits = np.bitwise_or.reduce(whole)  # all that a coordinate has
     longest = whole.max(axis=0) // np.maximum(digits & -digits, 1)
-    factors = np.random.default_rng(0).integers(1 << 62, 1 << 63, len(values), np.uint64) | uint64(
-        1
-    )
+    drawn = np.random.default_rng(0).integers(1 << 62, 1 << 63, len(values), np.uint64) | uint64(1)
 
     def hashed(i: int) -> NDArray[np.uint64]:
-        bits = np.ascontiguousarray(vectors[:, i]).view(np.uint64) + factors[i]
+        bits = np.ascontiguousarray(vectors[:, i]).view(np.uint64) + drawn[i]
         for down in (uint64(32), uint64(29)):
-            bits = (bits ^ bits >> down) * factors[i]
+            bits = (bits ^ bits >> down) * drawn[i]
         return bits ^ bits >> uint64(32)
 
     sums, apart, taken = np.zeros(len(vectors), np.uint64), 0, list[int]()

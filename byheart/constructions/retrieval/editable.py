@@ -182,8 +182,7 @@ def again(inputs: Inputs, record: Mapping[str, Any], seed: int) -> Structure | N
     if hashed is None or len(np.unique(hashed.contexts)) < len(hashed.contexts):
         return None
     *_, layout = islice(_layouts(plan, record["unknowns"], rng), record["order"] + 1)
-    hashes = plan.read(hashed.contexts)
-    return _structure(inputs, layout, hashed, hashes, dict(record))
+    return _structure(inputs, layout, hashed, plan.read(hashed.contexts), dict(record))
 
 
 def _cheapest(inputs: Inputs, objective: str, needs: Needs) -> tuple[FoldPlan, int]:

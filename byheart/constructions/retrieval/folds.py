@@ -237,8 +237,7 @@ class FoldLayout(TableLayout):
     @cached_property
     def stored(self) -> dict[int, int]:
         """Fold (from the last) -> the number its threshold stores."""
-        backwards = self.folds[::-1]
-        places = [t for t, fold in enumerate(backwards) if fold.role in ("data", "gate")]
+        places = [t for t, fold in enumerate(self.folds[::-1]) if fold.role in ("data", "gate")]
         return {t: 1 + i for i, t in enumerate(places)}
 
     @cached_property

@@ -243,8 +243,7 @@ def _plans(task: Task, columns: int, numbers: int, bits: float) -> Iterator[Digi
     mean, _ = expected_load(task, columns)
     for rows in [(), *((count, count) for count in ROWS)]:
         cells = 1 + sum(rows) - len(rows)
-        distinguished = columns * math.prod(rows)
-        fewest = max(0, math.ceil(bits - math.log2(distinguished)))
+        fewest = max(0, math.ceil(bits - math.log2(columns * math.prod(rows))))
         least = math.ceil(numbers / cells)
         fewest = max(fewest, math.ceil((math.sqrt(8 * least - 7) - 1) / 2))
         for gates in range(fewest, min(fewest + 3, GATES)):
@@ -283,7 +282,6 @@ class Case:
     problem: Problem | None  # None if there is only one label
 
     def build(self, limits: Limited, options: Settings, watch: Watch) -> Built | None:
-        """A network within the limits, or None if none was found."""
         claim, words = labels_of(self.dataset, self.order), words_of(self.dataset)
         if self.problem is None:
             network = constant(self.spec, "uniform", False, self.dataset)

@@ -36,8 +36,6 @@ MIXING = {"uniform": (2, 2), "hard": (2, 4), "sparse": (4, 4), "sum": (0, 0)}
 
 @dataclass(frozen=True)
 class Plan(ABC):
-    """The free choices of a construction."""
-
     columns: int  # bit positions of a stored number where a context's word may begin
     tables: tuple[int, ...] = ()  # rows of each table
     # copies of the tables; lane 0 is always on, the others depend on one or two gates

@@ -55,8 +55,6 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class ReaderPlan:
-    """The free choices of the form."""
-
     cells: int  # of the zigzag
     gates: int  # column folds; columns = cells * 2**gates
     lead: int  # data folds before the first creator or row
@@ -137,8 +135,7 @@ class ReaderLayout(Layout):
         if not self.plan.rows:
             return {}
         data = [t for t, fold in enumerate(self.folds) if fold.role == "data"]
-        later = [t for t in data if t > self.select_place]
-        return {t: 1 + i for i, t in enumerate(later)}
+        return {t: 1 + i for i, t in enumerate([t for t in data if t > self.select_place])}
 
     def cells(self, table: int, lane: int) -> range:
         sizes = [rows - 1 for rows in self.plan.rows]
@@ -197,8 +194,6 @@ def pairs_of(folds: Sequence[Step]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A hash that a survey found."""
-
     unknowns: int  # stored numbers that it needs
     gates: tuple[int, ...]  # folds that are column gates
     offset: int  # where the range of H begins that the folds bring to a cell
@@ -209,8 +204,6 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Everything that the weights need."""
-
     layout: ReaderLayout
     draw: Draw
     numbers: Sequence[int]  # one per unit of the layout
@@ -276,8 +269,7 @@ def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
     ]
     width = 2 + plan.creators + gates + len(plan.rows) + max(0, plan.lanes - 1)
     whole = cost_of(task, stages, width, False, plan.unknowns, plan.columns)
-    folds = plan.data + plan.creators
-    return replace(whole, bits=whole.bits + folds * (8 + plan.folds / 2))
+    return replace(whole, bits=whole.bits + (plan.data + plan.creators) * (8 + plan.folds / 2))
 
 
 def expected_cost(plan: ReaderPlan, task: Task) -> Cost:

@@ -48,8 +48,6 @@ MARGIN = 1e-9  # of the bounds, for sums in doubles
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to look."""
-
     plans: int  # whose hashes are surveyed
     draws: int  # hashes of each
     orders: int  # places of the column gates tried with each hash
@@ -90,7 +88,6 @@ class Found:
 def search(
     problem: Problem, objective: str, effort: Effort | None, seed: int, watch: Watch
 ) -> Found | None:
-    """The smallest network that the search finds, or None."""
     contexts = contexts_of(problem)
     if contexts is None or effort is None or not applies(problem, objective):
         return None
@@ -167,8 +164,7 @@ def _surveyed(
     for number, plan in enumerate(plans):
         start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
         tries = effort.draws, effort.orders
-        draws = survey(contexts, plan, *words, luck, *tries, start, labels)
-        for draw in draws:
+        for draw in survey(contexts, plan, *words, luck, *tries, start, labels):
             full = planned(
                 task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows
             )

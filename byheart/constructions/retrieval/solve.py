@@ -44,8 +44,6 @@ MANY = 1 << 20  # contexts from which on terms are written by threads, and small
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the search for a solution goes on."""
-
     returns: int = 96  # times that a position sends the search back before it is given up
     # the same if labels have several bits: then neighbouring positions are full too
     returns_of_words: int = 12

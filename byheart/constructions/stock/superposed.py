@@ -36,8 +36,6 @@ MORE = 1.25  # as many neurons, after a number that did not suffice
 
 
 class Fitted(NamedTuple):
-    """A memory of M neurons."""
-
     weights: NDArray  # of what the neurons read, [D, M]
     biases: NDArray  # [M]
     outputs: NDArray  # what they write, [M, code]

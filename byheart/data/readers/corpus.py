@@ -111,8 +111,7 @@ def text_documents(
         notes.append(f"{plural(len(others), 'file')} of the folder not read: {few}")
     elif raw.path.is_file() and ending(raw.path) != ".txt":
         notes.append("read as text, since its name does not say what it holds")
-    written = [x.text for x in stored]
-    notes += text.normalised(written, parts, rule, read.loading.get("unit"))
+    notes += text.normalised([x.text for x in stored], parts, rule, read.loading.get("unit"))
     which = {"include": list(include) or [EVERY]} if include or others else {}
     return replace(
         read,

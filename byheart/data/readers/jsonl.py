@@ -56,8 +56,7 @@ def read(raw: Raw, **how: Any) -> Dataset | Documents:
 def holds_tokens(raw: Raw) -> bool:
     """Whether the first line is a sequence as `write` writes them, which needs no options."""
     first = next(_records(raw), (0, {}))[1]
-    ours = {"input", "label"} <= {*first} <= KEYS
-    return ours and isinstance(first["input"], list)
+    return {"input", "label"} <= {*first} <= KEYS and isinstance(first["input"], list)
 
 
 def every(raw: Raw) -> Table:

@@ -166,7 +166,6 @@ def survey(ids, separator, length, window, in_context, as_label):
 
 @compiled
 def document_starts(ids, separator, starts):
-    """Where the documents of two tokens or more begin."""
     found = 0
     at, end = next_document(ids, separator, 0)
     while at < end:

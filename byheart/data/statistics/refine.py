@@ -259,8 +259,7 @@ def _without_large(
                 batches.append((a, b, depth))
             elif depth <= rows.most:
                 pairs = with_room(pairs, 2 + int((2 * (b - a)) ** 0.5))
-                kept = split(rows, order[a:b], depth, room, pairs)
-                todo.append((a, a + kept, depth + 1))
+                todo.append((a, a + split(rows, order[a:b], depth, room, pairs), depth + 1))
             a = b
     return batches, room.sums, pairs
 

@@ -123,8 +123,7 @@ class Evaluator:
 def _blank(network: Network) -> NDArray[np.int64] | None:
     """A sequence without tokens as the first stack reads it; None if that is not in integers."""
     spec = network.input
-    padding = spec.padding or (dyadic(0),) * spec.dimension
-    rows = [padding] * spec.columns
+    rows = [spec.padding or (dyadic(0),) * spec.dimension] * spec.columns
     if spec.extra is not None:
         rows[0] = spec.extra
     short = all(x.exponent >= 0 and abs(x.fraction) < 1 << 62 for row in rows for x in row)

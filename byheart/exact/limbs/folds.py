@@ -29,8 +29,6 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Step:
-    """A block of a run."""
-
     block: Fold | Table
     threshold: int = 0  # of a fold: as if the blocks before it had added no constant to the lane
     least: int = 0  # of a fold: the excess that is enough for all that it does to other lanes

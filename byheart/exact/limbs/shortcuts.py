@@ -196,7 +196,6 @@ class Table:
 
 
 def table_of(block: FeedForward, point: int) -> Table | None:
-    """The table that the block is."""
     if (read := tabulated(block)) is None:
         return None
     lane, size = read
@@ -268,7 +267,6 @@ def gated_lanes(stack: Stack, point: int) -> dict[int, int]:
 
 
 def relu_of_lane(block: FeedForward, unit: int) -> int | None:
-    """The lane if the unit is relu(lane)."""
     terms = block.W1.by_row.get(unit, [])
     plain = len(terms) == 1 and terms[0][1] == ONE and unit not in block.b1.by_row
     return terms[0][0] if plain else None

@@ -132,5 +132,4 @@ def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
         lanes = lanes | {r: max(b, lanes.get(r, b)) for r, b in change.items()}
         most = max([most, *hidden.values(), *lanes.values()])
         trace.append(lanes)
-    outputs = combine(stack.exit.weight, stack.exit.bias, lanes)
-    return max([most, *outputs.values()]), trace
+    return max([most, *combine(stack.exit.weight, stack.exit.bias, lanes).values()]), trace

@@ -161,7 +161,6 @@ def _grid(places: Iterable[Place]) -> tuple[list[int], list[int]]:
 
 
 def _ink(gap: float | None) -> str:
-    """The colour of letters in a cell."""
     return "white" if gap is not None and gap > DARK else INK
 
 

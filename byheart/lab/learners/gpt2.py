@@ -196,7 +196,6 @@ class GPT2:
         return to_inputs
 
     def _normed(self, name: str, states: Rows) -> Rows:
-        """The layer norm of this name."""
         size, count = states.matrix.shape
         normed, means, scales = (
             self._room(name + x, n, count) for x, n in (("", size), (".means", 1), (".scales", 1))

@@ -58,7 +58,6 @@ class LoRA:
         return self._merged().logits(problem)
 
     def _merged(self) -> GPT2:
-        """The model with the weights W + B A."""
         for name in self.maps:
             a, b, weight = self.tensors[f"{name}.A"], self.tensors[f"{name}.B"], f"{name}.weight"
             torch.addmm(self.fixed[weight], b, a, out=self.model.tensors[weight])

@@ -72,7 +72,6 @@ def axes(architecture: str, given: Mapping[str, Values]) -> tuple[Axis, ...]:
 
 
 def fixed(architecture: str, given: Mapping[str, int | str]) -> dict[str, int]:
-    """The sizes that stay the same."""
     sizes: dict[str, int] = {}
     for name, value in given.items():
         size = _own(architecture, "size", name, size_names(architecture))
@@ -98,15 +97,13 @@ def values(given: Values, axis: str = "the axis") -> tuple[int, ...]:
     """The numbers of an axis, increasing, each once; `axis` is its name in a message."""
     listed = given.split(",") if isinstance(given, str) else given
     parts: Iterable[Any] = listed if isinstance(listed, Iterable) else [listed]
-    numbers: set[int] = set()
+    found: set[int] = set()
     for part in parts:
-        numbers.update(
-            _range(part.strip(), axis) if isinstance(part, str) else [_whole(part, axis)]
-        )
-        if len(numbers) > MOST:
+        found.update(_range(part.strip(), axis) if isinstance(part, str) else [_whole(part, axis)])
+        if len(found) > MOST:
             text = f"; {short(given)!r} has more" if isinstance(given, str) else ""
             raise ByheartError(f"{axis} has at most {MOST:,} values{text}.")
-    return tuple(sorted(numbers))
+    return tuple(sorted(found))
 
 
 def _own(architecture: str, kind: str, name: str, names: tuple[str, ...]) -> str:

@@ -26,8 +26,6 @@ class Spread:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one seed."""
-
     trial: Trial = field(repr=False)
     reached: bool
     gap: float | None  # summed loss minus entropy, as a share of the entropy

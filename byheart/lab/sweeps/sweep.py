@@ -110,7 +110,6 @@ class Sweep:
         return sum(done + left for _, done, left in self._searches(rows))
 
     def done(self, rows: RowsByKey) -> int:
-        """How many of these are in the rows."""
         if not self.find:
             return sum(trial.key in rows for trial in self._grid)
         return sum(done for _, done, _ in self._searches(rows))

@@ -72,7 +72,6 @@ class Workers:
             raise ByheartError(f"`engine='ray'` needs Ray: {remedy('cluster')}.")
 
     def start(self, run: Run) -> Engine:
-        """The engine for tasks of one kind."""
         from . import cluster, processes
 
         if self.engine == "ray":

@@ -80,8 +80,7 @@ def _rough(decoder: Decoder, targets: Targets) -> bool:
     """Whether the logits of some contexts are too wide: then all may need more digits."""
     chosen = np.unique(np.linspace(0, len(targets) - 1, SAMPLE).astype(np.int64))
     radius = logits(decoder, targets.subset(chosen)).radius.max(axis=1)
-    wide = np.where(targets.support[chosen] > 1, SEVERAL, WIDE)
-    return not bool((radius < wide).all())
+    return not bool((radius < np.where(targets.support[chosen] > 1, SEVERAL, WIDE)).all())
 
 
 # --- how long it takes

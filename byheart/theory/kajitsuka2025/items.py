@@ -102,8 +102,7 @@ def theorem_f_1_size(
 ) -> int:
     """With the keys of Theorem 4.1; those that a search finds are shorter."""
     N, n, d, r, delta = _points(contexts, multisets, mixed, length, dimension, radius, distance)
-    values = sizes.largest_value(N, N).bit_length()
-    tokens = N, sizes.token_key_bits(n * N, d, r, delta), values
+    tokens = N, sizes.token_key_bits(n * N, d, r, delta), sizes.largest_value(N, N).bit_length()
     ids = N, sizes.context_key_bits(N, n, d, r, delta), labels.bit_length()
     least = max(*tokens[1:], *ids[1:]) + 3
     if bits < least:

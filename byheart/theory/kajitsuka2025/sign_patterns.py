@@ -175,8 +175,7 @@ def theorem_4_2_points(parameters: int, units: int | None = None) -> int:
     U = most if units is None else min(units, most)
 
     def fails(points: int) -> bool:
-        see = 1 + LOG_8E + math.log2(points)
-        return labellings(parameters + 1, U, see) * ROUNDING < points
+        return labellings(parameters + 1, U, 1 + LOG_8E + math.log2(points)) * ROUNDING < points
 
     return _least(fails) - 1
 

@@ -213,5 +213,4 @@ def _part_size(items: int, size: int, key_bits: int, label_bits: int) -> Size:
         bits += block(5, units=2).times(longer - both)
     compare = block(7, units=2) + block(10, units=4) + block(10, units=4)
     begin, end = block(10, units=2), block(8, units=4)
-    item = tents + bits + compare
-    return select.times(-(-items // size)) + begin + item.times(size) + end
+    return select.times(-(-items // size)) + begin + (tents + bits + compare).times(size) + end

@@ -95,7 +95,6 @@ class Packed:
         self.to_bias.zero_()
 
     def read(self, to_matrix: torch.Tensor) -> torch.Tensor:
-        """Copy the gradient out."""
         torch.index_select(self.to_weight.view(-1), 0, self.back, out=to_matrix.view(-1))
         return to_matrix
 

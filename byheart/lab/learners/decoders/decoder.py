@@ -203,8 +203,7 @@ def started(
 def sinusoids(length: int, dimension: int) -> torch.Tensor:
     """[length, d] the positions of Vaswani et al. (2017): sin and cos(j / 10000^(2 i / d))."""
     place = torch.arange(length, dtype=torch.float64)[:, None]
-    even = torch.arange(0, dimension, 2, dtype=torch.float64)
-    angle = place / 10000 ** (even / dimension)
+    angle = place / 10000 ** (torch.arange(0, dimension, 2, dtype=torch.float64) / dimension)
     waves = torch.stack([angle.sin(), angle.cos()], 2).view(length, -1)[:, :dimension]
     positions = waves.float().contiguous()
     positions.grad = torch.zeros_like(positions)  # computed like that of learnt ones, and not used

@@ -33,7 +33,6 @@ class Buffers:
         return held[:size].view(shape)
 
     def block(self, name: str, *shape: int) -> Block:
-        """Rows of this shape with their errors."""
         rows, errors = self(name, *shape), self(f"errors of {name}", *shape)
         return Block(rows, errors, flat(rows), flat(errors))
 
