@@ -13,23 +13,7 @@ from numpy.typing import NDArray
 
 from ..data.arrays import Ints
 from ..data.load import name_of
-from .answer import (
-    Audit,
-    AuditedData,
-    AuditedItem,
-    AuditedModel,
-    Beyond,
-    Exposure,
-    Extraction,
-    Limit,
-    MembershipTest,
-    Memorised,
-    Reference,
-    Sampled,
-    Saved,
-    Seconds,
-    WordingAsked,
-)
+from . import answer
 from .closed import hashed
 from .items import Asked, Items
 from .membership import Ranked, beyond, exposures, judged
@@ -163,14 +147,14 @@ def ranked(own: Group, other: Group, references: Sequence[str]) -> tuple[Ranked,
 
 
 def measured(
-    model: AuditedModel,
+    model: answer.AuditedModel,
     own: Group,
     others: Group | None,
-    held: tuple[Limit, ...],
+    held: tuple[answer.Limit, ...],
     data: Any,
     question: Question,
-    seconds: Seconds,
-) -> Audit:
+    seconds: answer.Seconds,
+) -> answer.Audit:
     items, code, saved = own.items, float(own.mixture.sum()), own.saved
     count, total, predicted = len(saved), float(saved.sum()), int(own.predicted.sum())
     knows = question.references[0] not in REFERENCES or not items.text
@@ -186,19 +170,21 @@ def measured(
         most = math.log2(len(others.bits) + 1)
         rates = (float(x.saved.sum() / x.predicted.sum()) for x in groups.values())
         levels = [
-            None if x is None else Exposure(float(x.mean()), float(x.max()), most)
+            None if x is None else answer.Exposure(float(x.mean()), float(x.max()), most)
             for x in (exposed, against)
         ]
         assert levels[0] is not None
         sizes = (count, len(others.bits))
-        test = MembershipTest(each, strongest, *sizes, Saved(*rates), levels[0], levels[1])
+        test = answer.MembershipTest(
+            each, strongest, *sizes, answer.Saved(*rates), levels[0], levels[1]
+        )
         bits, error = beyond(
             {x: y.saved for x, y in groups.items()}, {x: y.predicted for x, y in groups.items()}
         )
         ends = (None, None) if error is None else (bits - Z * error, bits + Z * error)
         used = min(bits, total) if total > 0 else bits  # language that was lost is no memory
-        above = Beyond(bits, error, ends[0], ends[1], used / model.parameters)
-    memorised = Memorised(
+        above = answer.Beyond(bits, error, ends[0], ends[1], used / model.parameters)
+    memorised = answer.Memorised(
         bits=total,
         standard_error=float(saved.std(ddof=1) * math.sqrt(count)) if count > 1 else None,
         clamped=float(np.maximum(saved, 0).sum()),
@@ -212,8 +198,8 @@ def measured(
     samples = _samples(chances, question.probability)
     curve = []
     if np.isfinite(chances).any():
-        curve = [Sampled(n, int((samples <= n).sum())) for n in SAMPLES]
-    extraction = Extraction(
+        curve = [answer.Sampled(n, int((samples <= n).sum())) for n in SAMPLES]
+    extraction = answer.Extraction(
         prefix=None if items.labelled else question.asks[0],
         suffix=question.asks[1],
         asked=int(tried.sum()),
@@ -225,15 +211,15 @@ def measured(
         within=None if question.near is None else int((tried & (own.edits <= question.near)).sum()),
     )
     share = above is not None or knows
-    reference = Reference(", ".join(question.references), code, knows)
+    reference = answer.Reference(", ".join(question.references), code, knows)
     best = np.bincount(own.wording, minlength=len(own.wordings)).tolist()
     recited = own.recited or (int(verbatim.sum()),)
     wordings = tuple(
-        WordingAsked(x.name, x.pattern, x.guessed, number, many)
+        answer.WordingAsked(x.name, x.pattern, x.guessed, number, many)
         for x, number, many in zip(own.wordings, best, recited, strict=True)
     )
     listed = [
-        AuditedItem(
+        answer.AuditedItem(
             item=i + 1,
             row=int(own.rows[i]),
             line=None if own.lines is None else int(own.lines[i]),
@@ -262,9 +248,9 @@ def measured(
         )
         for i in range(count)
     ]
-    return Audit(
+    return answer.Audit(
         model=model,
-        data=AuditedData(
+        data=answer.AuditedData(
             name=name_of(data),
             sha256=_file_hash(data),
             items=count,

@@ -9,15 +9,7 @@ from ..machine.tables import plural
 from ..theory import Question, answers
 from ..theory.information import ALLENZHU_2024, morris_2025
 from ..theory.papers import cited
-from .answer import (
-    AuditedModel,
-    Extraction,
-    Limit,
-    MembershipTest,
-    Memorised,
-    Reference,
-    WordingAsked,
-)
+from . import answer
 from .items import Items
 
 UNIFORM, UNIGRAM = "uniform", "unigram"
@@ -25,7 +17,7 @@ REFERENCES = (UNIFORM, UNIGRAM)  # that are not models
 TEMPLATE = "give `template=...` with the words in which the model was trained"
 
 
-def limits(path: Path | None, parameters: int, stored: int) -> tuple[Limit, ...]:
+def limits(path: Path | None, parameters: int, stored: int) -> tuple[answer.Limit, ...]:
     """What this many parameters could hold: bits, and what theorems say about contexts.
 
     path  of the model that the theorems are asked about, if they are
@@ -33,10 +25,10 @@ def limits(path: Path | None, parameters: int, stored: int) -> tuple[Limit, ...]
     each = max(1, stored // parameters)
     rules = {"allenzhu2024": ALLENZHU_2024, "morris2025": morris_2025(each)}
     held = [
-        Limit(f"{cited(paper)}, {rate:g} per parameter", "rule_of_thumb", rate * parameters)
+        answer.Limit(f"{cited(paper)}, {rate:g} per parameter", "rule_of_thumb", rate * parameters)
         for paper, rate in rules.items()
     ]
-    held.append(Limit("stored bits", "theorem", stored))
+    held.append(answer.Limit("stored bits", "theorem", stored))
     if path is None:
         return tuple(held)
     try:
@@ -47,17 +39,17 @@ def limits(path: Path | None, parameters: int, stored: int) -> tuple[Limit, ...]
     for row in rows:
         if row.kind == "theorem" and row.value is not None and row.quantity == "contexts":
             about = (row.value, row.direction, cited(row.reason))
-            held.append(Limit(row.source, "theorem", None, *about))
+            held.append(answer.Limit(row.source, "theorem", None, *about))
     return tuple(held)
 
 
 def verdict(
-    reference: Reference,
-    memorised: Memorised,
-    extraction: Extraction,
-    test: MembershipTest | None,
+    reference: answer.Reference,
+    memorised: answer.Memorised,
+    extraction: answer.Extraction,
+    test: answer.MembershipTest | None,
     items: Items,
-    wordings: Sequence[WordingAsked],
+    wordings: Sequence[answer.WordingAsked],
 ) -> str:
     """What was measured, and no more than that."""
     guessed = [wording.name for wording in wordings if wording.guessed]
@@ -99,7 +91,9 @@ def verdict(
     return Message(". ".join(sentences) + ".")
 
 
-def _held(reference: Reference, memorised: Memorised, items: Items) -> tuple[str, bool]:
+def _held(
+    reference: answer.Reference, memorised: answer.Memorised, items: Items
+) -> tuple[str, bool]:
     """The first sentence: how many bits the model holds; and whether it holds any."""
     bits, error, beyond = memorised.bits, memorised.standard_error, memorised.beyond
     what = "labels" if items.labelled else "data"
@@ -153,12 +147,12 @@ def _these(names: Sequence[str]) -> str:
 
 
 def notes(
-    model: AuditedModel,
+    model: answer.AuditedModel,
     references: Sequence[str],
-    memorised: Memorised,
-    test: MembershipTest | None,
+    memorised: answer.Memorised,
+    test: answer.MembershipTest | None,
     items: Items,
-    wordings: Sequence[WordingAsked],
+    wordings: Sequence[answer.WordingAsked],
 ) -> list[str]:
     """What the numbers do not show."""
     sentences = []

@@ -6,16 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.text import Text
 
 from ..machine.watch import Watch
@@ -36,13 +28,13 @@ def watching(each: str | None = None, kept: Path | None = None) -> Iterator[Watc
             with Lines(each) as watch:
                 yield watch
             return
-        with Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(30),
+        with bars.Progress(
+            bars.SpinnerColumn(),
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(30),
             Share(),
-            TimeElapsedColumn(),
-            TextColumn("[dim]{task.fields[note]}"),
+            bars.TimeElapsedColumn(),
+            bars.TextColumn("[dim]{task.fields[note]}"),
             console=Console(stderr=True),
             transient=True,
         ) as progress:
@@ -56,10 +48,10 @@ def watching(each: str | None = None, kept: Path | None = None) -> Iterator[Watc
         raise
 
 
-class Share(ProgressColumn):
+class Share(bars.ProgressColumn):
     """The share that is done and the time that is left, where they are known."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: bars.Task) -> Text:
         if not task.total:
             return Text()
         left = task.time_remaining
@@ -82,7 +74,7 @@ def remaining(seconds: float) -> str:
 class _Bar(Watch):
     """The stages as one bar, which starts again with each of them."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: bars.Progress) -> None:
         self.progress = progress
         self.task = progress.add_task("", total=None, note="")
 

@@ -34,18 +34,8 @@ from ..gadgets.projection import project
 from ..machine.watch import Watch
 from ..theory.kajitsuka2025.sizes import deep_sets_size, largest_value, sum_key_bits, token_key_bits
 from .base import Built, Predicted, fixed
-from .bit_extraction import Extraction
+from .bit_extraction import Extraction, transformer
 from .bit_extraction.known import known_multisets
-from .bit_extraction.transformer import (
-    LANES,
-    built,
-    embed,
-    label_bits,
-    output,
-    predicted,
-    stage_one,
-    token_table,
-)
 from .retrieval import Retrieval
 
 
@@ -84,17 +74,20 @@ class FaithfulDeepSet(Extraction):
         sums = phi[seen.rows].sum(axis=1).astype(object)
         ids = project(sums[:, None], 0, N, Fraction(1), random)  # eq. (119)
         key_bits = token_key_bits(N * M, d, seen.radius, seen.separation)
-        first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
-        second = table(ids.keys(), seen.labels, sum_key_bits(N, M), label_bits(dataset))
-        stage = stage_one({"phi": ids.weights[0]}, ids.bias)
-        part = feed_forwards(lookup("x", first, "phi"), LANES)
-        end = feed_forwards([stage, *lookup("x", second, "label")], LANES)
-        network = Network(Input(d, M, False, None), (embed(tokens), *part, Sum(), *end, output()))
-        return built(network, dataset, tokens.tries + ids.tries)
+        first = transformer.token_table(tokens, phi, chosen, key_bits, largest.bit_length())
+        second = table(ids.keys(), seen.labels, sum_key_bits(N, M), transformer.label_bits(dataset))
+        stage = transformer.stage_one({"phi": ids.weights[0]}, ids.bias)
+        part = feed_forwards(lookup("x", first, "phi"), transformer.LANES)
+        end = feed_forwards([stage, *lookup("x", second, "label")], transformer.LANES)
+        network = Network(
+            Input(d, M, False, None),
+            (transformer.embed(tokens), *part, Sum(), *end, transformer.output()),
+        )
+        return transformer.built(network, dataset, tokens.tries + ids.tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         seen = known_multisets(dataset, contexts, self.separation)
         (N, M), d = seen.rows.shape, seen.points.shape[1]
         labels, marked = len(dataset.label_names), len(seen.marked)
         size = deep_sets_size(N, M, d, labels, seen.radius, seen.separation, marked)
-        return predicted(size, d + 1)
+        return transformer.predicted(size, d + 1)

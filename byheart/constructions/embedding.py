@@ -36,18 +36,8 @@ from ..gadgets.projection import Projection, project
 from ..machine.watch import Watch
 from ..theory.kajitsuka2025.sizes import embedded_key_bits, embedding_size, largest_value
 from .base import Built, Predicted, fixed, input_of
-from .bit_extraction import Extraction
+from .bit_extraction import Extraction, transformer
 from .bit_extraction.known import Known, known_columns
-from .bit_extraction.transformer import (
-    LANES,
-    PHI,
-    X,
-    built,
-    context_points,
-    label_bits,
-    predicted,
-    rest,
-)
 from .retrieval import Retrieval
 
 MOST = 1 << 20  # columns of the matrix, with one for padding
@@ -101,21 +91,25 @@ class FaithfulEmbedding(Extraction):
         random, N, n = Random(self.seed), len(contexts), spec.length
         _, phi = identified(seen.rows, largest_value(N, min(omega, N)), random)
         same = Projection((Fraction(1),), 0, np.array(ids, dtype=object), 0, 0)  # F(x) = x
-        places = project(*context_points(seen, same, phi), N, Fraction(1), random)
-        columns = {(PHI, x): int(phi[i]) for i, x in enumerate(ids)}  # eq. (135)
-        columns |= {(X, x): x for x in ids}
-        embedding = Embedding(matrix(len(LANES), omega, columns), vector({}, len(LANES)))
+        places = project(*transformer.context_points(seen, same, phi), N, Fraction(1), random)
+        columns = {(transformer.PHI, x): int(phi[i]) for i, x in enumerate(ids)}  # eq. (135)
+        columns |= {(transformer.X, x): x for x in ids}
+        embedding = Embedding(
+            matrix(len(transformer.LANES), omega, columns), vector({}, len(transformer.LANES))
+        )
         key_bits = embedded_key_bits(N, n, omega)
-        second = table(places.keys(), seen.labels, key_bits, label_bits(dataset))
-        end = rest(n, self.attention, places, lookup("x", second, "label"))
-        return built(Network(spec, (embedding, *end), dataset.every), dataset, places.tries)
+        second = table(places.keys(), seen.labels, key_bits, transformer.label_bits(dataset))
+        end = transformer.rest(n, self.attention, places, lookup("x", second, "label"))
+        return transformer.built(
+            Network(spec, (embedding, *end), dataset.every), dataset, places.tries
+        )
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         """The matrix holds the values of marked tokens, and ids that are not 0."""
         seen, ids, columns = embedded(dataset, contexts)
         labels = len(dataset.label_names)
         size = embedding_size(len(contexts), seen.rows.shape[1], columns, labels)
-        return predicted(size, len(seen.marked) + sum(map(bool, ids)))
+        return transformer.predicted(size, len(seen.marked) + sum(map(bool, ids)))
 
 
 def embedded(dataset: Dataset, contexts: Contexts) -> tuple[Known, list[int], int]:

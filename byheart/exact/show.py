@@ -2,17 +2,7 @@
 
 from typing import Any
 
-from ..claims.card import (
-    BIT_ROWS,
-    PARAMETER_ROWS,
-    bit_rows,
-    filled,
-    plain,
-    rows,
-    several,
-    table,
-    trained,
-)
+from ..claims import card as cards
 from ..claims.claim import Labels
 from ..claims.kind import Row
 from ..claims.verification import SAMPLED, Verification
@@ -42,14 +32,14 @@ def card(model: ExactModel, verified: Verification, check_again: str) -> str:
     if model.claim.unknown is not None:
         unknown = "Most other inputs it answers as unknown."
     # no theorem counts the parameters of a trained network
-    counts = {k: x for k, x in PARAMETER_ROWS.items() if k != "counted" or not training}
+    counts = {k: x for k, x in cards.PARAMETER_ROWS.items() if k != "counted" or not training}
     sizes = {"layers between embedding and output": network.depth, "width": network.width}
-    labels = several(verified.checked, "label")
+    labels = cards.several(verified.checked, "label")
     if training is not None:
         origin = (
             "Its weights were trained, and then rounded to multiples of "
-            f"2^-{plain(training.get('bits'))}, with which all "
-            f"labels are still correct.\n{trained(training)}\nThe network here has the same "
+            f"2^-{cards.plain(training.get('bits'))}, with which all "
+            f"labels are still correct.\n{cards.trained(training)}\nThe network here has the same "
             "blocks; its last layers turn logits into the number of a label."
         )
     else:
@@ -57,18 +47,20 @@ def card(model: ExactModel, verified: Verification, check_again: str) -> str:
         number = exact if model.number == "float64" else "mantissa * 2^exponent"
         origin = (
             "Its weights were not trained: they were computed from a dataset, as exact numbers\n"
-            f"({number}), by the method `{plain(record.method)}`."
+            f"({number}), by the method `{cards.plain(record.method)}`."
         )
-    text = filled(
+    text = cards.filled(
         __package__,
         "exact-weights\n- formal-verification",
         record,
         verified,
-        sequences=several(record.data.sequences, "sequence"),
+        sequences=cards.several(record.data.sequences, "sequence"),
         origin=origin,
         correct=f"{labels} {'is' if verified.checked == 1 else 'are'} correct",
         evaluated="a random sample" if verified.evidence == SAMPLED else "every sequence",
-        rows=table(sizes) + rows(record.parameters, counts) + rows(record.bits, BIT_ROWS),
+        rows=cards.table(sizes)
+        + cards.rows(record.parameters, counts)
+        + cards.rows(record.bits, cards.BIT_ROWS),
         answered="token" if model.every else "sequence",
         unknown=unknown,
     )
@@ -84,7 +76,7 @@ def size_rows(model: ExactModel, found: Verification, stated: str) -> list[Row]:
         ("sequences", number(data.sequences), plural(data.contexts, "context")),
         ("labels", number(data.labels), vocabulary),
         ("parameters", number(parameters.nonzero), dense),
-        *bit_rows(model.record.bits),
+        *cards.bit_rows(model.record.bits),
         ("depth", number(model.network.depth), f"width {number(model.network.width)}"),
     ]
 

@@ -10,27 +10,13 @@ from pathlib import Path
 
 from ..data.dataset import Dataset
 from ..errors import ByheartError
+from ..exact import network as exact
 from ..exact.answer import numbers
-from ..exact.network import (
-    Dyadic,
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Layer,
-    Linear,
-    Matrix,
-    Network,
-    Relu,
-    SparseAttention,
-    Sum,
-    UniformAttention,
-    dyadic,
-)
 from ..models.checker import verified
 from ..models.model import Model
 
 THEORIES = ("Spec", "Dyadic", "Evaluate", "Sound")
-ZERO = Dyadic(0, 0)
+ZERO = exact.Dyadic(0, 0)
 PER_PRODUCT = 1.7e-6  # CPU seconds for a weight and a token, as measured
 START = 6.0  # CPU seconds for the theories
 HEAD = """\
@@ -66,7 +52,7 @@ def write(model: Model, folder: Path, data: Dataset | None) -> str:
     return f"Coq needs about {seconds:,.0f} CPU seconds for this theorem"
 
 
-def network_lines(network: Network, labels: int) -> Iterator[str]:
+def network_lines(network: exact.Network, labels: int) -> Iterator[str]:
     reads = network.input
     yield f"Definition net : network :=\n  Network {reads.dimension} {reads.length} "
     yield f"{_optional(reads.padding)} {_optional(reads.extra)} "
@@ -74,7 +60,11 @@ def network_lines(network: Network, labels: int) -> Iterator[str]:
     rows, last = reads.coordinates, len(network.layers) - 1
     for i, layer in enumerate(network.layers):
         yield f"    {_layer(layer, rows, network)}{';' if i < last else ''}\n"
-        rows = layer.weight.rows if isinstance(layer, Linear | Relu | Embedding) else rows
+        rows = (
+            layer.weight.rows
+            if isinstance(layer, exact.Linear | exact.Relu | exact.Embedding)
+            else rows
+        )
     yield "  ].\n\n"
 
 
@@ -87,16 +77,16 @@ def item_lines(model: Model, data: Dataset) -> Iterator[str]:
         own = label if model.every else [label]
         if vectors is None or not places.keys() >= set(own):
             raise ByheartError(f"the model does not know a word or a label of item {i + 1:,}.")
-        read = _list(_vector(map(dyadic, vector)) for vector in vectors)
+        read = _list(_vector(map(exact.dyadic, vector)) for vector in vectors)
         yield f"  ({read}, {_list(str(places[y]) for y in own)}){';' if i < last else ''}\n"
     yield "].\n"
 
 
-def _layer(layer: Layer, rows: int, network: Network) -> str:
+def _layer(layer: exact.Layer, rows: int, network: exact.Network) -> str:
     match layer:
-        case Linear() | Relu():
+        case exact.Linear() | exact.Relu():
             return f"{type(layer).__name__} {rows} {_biased(layer.weight, layer.bias)}"
-        case Embedding():
+        case exact.Embedding():
             table = {(r, c): x for r, c, x in layer.weight.entries}
             height, width = layer.weight.rows, layer.weight.columns
             columns = ([table.get((r, c), ZERO) for r in range(height)] for c in range(width))
@@ -104,54 +94,54 @@ def _layer(layer: Layer, rows: int, network: Network) -> str:
             place = [numbered.get(r, ZERO) for r in range(height)]
             position = place if network.input.positions else None
             return f"Embedding {height} {_list(map(_vector, columns))} {_optional(position)}"
-        case FeedForward():
+        case exact.FeedForward():
             inner, outer = _biased(layer.W1, layer.b1), _biased(layer.W2, layer.b2)
             return f"FeedForward {rows} {inner} {outer}"
-        case UniformAttention():
+        case exact.UniformAttention():
             return f"UniformAttention {rows} {_rows(layer.W_V)} {_rows(layer.W_O)}"
-        case SparseAttention():
+        case exact.SparseAttention():
             sources: dict[int, list[str]] = {}
             for target, source in layer.connections:
                 sources.setdefault(target, []).append(f"{source}%nat")
             all_of_them = (_list(sources.get(c, [])) for c in range(network.input.columns))
             matrices = f"{_rows(layer.W_V)} {_rows(layer.W_O)}"
             return f"SparseAttention {rows} {_list(all_of_them)} {matrices}"
-        case HardAttention():
+        case exact.HardAttention():
             heads = []
             for head in range(layer.heads):
                 own = layer.head_rows(head)
                 three = " ".join(_rows(M, own) for M in (layer.W_Q, layer.W_K, layer.W_V))
                 heads.append(f"Head {three} {_rows(layer.W_O, columns=own)}")
             return f"HardAttention {rows} {_list(heads)}"
-        case Sum():
+        case exact.Sum():
             return f"Sum {rows}"
 
 
-def _row(matrix: Matrix, row: int, columns: range | None = None) -> str:
+def _row(matrix: exact.Matrix, row: int, columns: range | None = None) -> str:
     low = 0 if columns is None else columns.start
     entries = matrix.by_row.get(row, [])
     inside = ((c - low, x) for c, x in entries if not columns or c in columns)
     return _list(f"({c}%nat, {_number(x)})" for c, x in inside)
 
 
-def _rows(matrix: Matrix, rows: range | None = None, columns: range | None = None) -> str:
+def _rows(matrix: exact.Matrix, rows: range | None = None, columns: range | None = None) -> str:
     return _list(_row(matrix, row, columns) for row in rows or range(matrix.rows))
 
 
-def _biased(weight: Matrix, bias: Matrix) -> str:
+def _biased(weight: exact.Matrix, bias: exact.Matrix) -> str:
     own = {row: x for row, _, x in bias.entries}
     return _list(f"({_number(own.get(r, ZERO))}, {_row(weight, r)})" for r in range(weight.rows))
 
 
-def _number(x: Dyadic) -> str:
+def _number(x: exact.Dyadic) -> str:
     return f"Dyadic ({x.mantissa}) ({x.exponent})"
 
 
-def _vector(values: Iterable[Dyadic]) -> str:
+def _vector(values: Iterable[exact.Dyadic]) -> str:
     return _list(map(_number, values))
 
 
-def _optional(values: Iterable[Dyadic] | None) -> str:
+def _optional(values: Iterable[exact.Dyadic] | None) -> str:
     return "None" if values is None else f"(Some {_vector(values)})"
 
 

@@ -35,28 +35,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ..errors import AssumptionError
-from ..exact.network import (
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Layer,
-    Linear,
-    Matrix,
-    Network,
-    Number,
-    Relu,
-    UniformAttention,
-    dyadic,
-    matrix,
-    vector,
-)
+from ..exact import network as exact
 
-Form = Mapping[int, Number]  # a linear form: weight by lane
+Form = Mapping[int, exact.Number]  # a linear form: weight by lane
 Unit = tuple[Form, Form]  # what goes into a relu, and where its value is written
 Head = tuple[Sequence[Form], Sequence[Form], Form, Form]  # queries, keys, value, outputs
 
 
-def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Network:
+def attention_alone(network: exact.Network, ids: Iterable[int] | None = None) -> exact.Network:
     """The network of hard attention between embedding and output that gives the same answers.
 
     It takes networks that read ids through an embedding matrix and answer with the last column:
@@ -65,17 +51,17 @@ def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Netwo
     ids  those that occur, with that of the padding; by default all that the matrix has
     """
     first, *middle, last = network.layers
-    assert isinstance(last, Linear)
+    assert isinstance(last, exact.Linear)
     reads = network.input
-    if not isinstance(first, Embedding) or reads.padding is None or reads.extra is not None:
+    if not isinstance(first, exact.Embedding) or reads.padding is None or reads.extra is not None:
         raise AssumptionError("A2 fails: only a network that reads ids through an embedding.")
     if network.every:
         raise AssumptionError("A1 fails: only a network that answers with its last column.")
-    width = max([first.weight.rows, *(x.weight.rows for x in middle if isinstance(x, Relu))])
+    width = max([first.weight.rows, *(x.weight.rows for x in middle if isinstance(x, exact.Relu))])
     lanes = _Lanes(width, reads.length)
     meeting = max((i for i, x in enumerate(middle) if _average(x) is not None), default=-1)
-    early = any(isinstance(x, FeedForward | Relu) for x in middle[:meeting])
-    layers: list[Layer] = [_embed(first, lanes, reads.positions, ids)]
+    early = any(isinstance(x, exact.FeedForward | exact.Relu) for x in middle[:meeting])
+    layers: list[exact.Layer] = [_embed(first, lanes, reads.positions, ids)]
     if early and reads.length > 1:
         layers.append(lanes.squares())
     live: set[int] = set(first.weight.by_row) | set(first.position.by_row)
@@ -89,10 +75,10 @@ def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Netwo
             layers.append(hard_attention(lanes.width, means, layer.stage))
             live |= set(average.W_O.by_row)
             continue
-        if isinstance(layer, FeedForward):
+        if isinstance(layer, exact.FeedForward):
             units, constant = _block(layer, lanes), _rows(layer.b2, 0)
             live |= set(layer.W2.by_row) | set(constant)
-        elif isinstance(layer, Relu):
+        elif isinstance(layer, exact.Relu):
             units, constant = _relu(layer, lanes, live), {}
             live = set(range(layer.weight.rows))
         else:
@@ -104,12 +90,12 @@ def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Netwo
         if heads:
             layers.append(hard_attention(lanes.width, heads, layer.stage))
     weights = {(0, c): v.fraction for _, c, v in last.weight.entries}
-    output = Linear(matrix(1, lanes.width, weights), last.bias, last.stage)
+    output = exact.Linear(exact.matrix(1, lanes.width, weights), last.bias, last.stage)
     new = first.weight.columns
-    spec = replace(reads, positions=True, extra=(dyadic(new),))
+    spec = replace(reads, positions=True, extra=(exact.dyadic(new),))
     if reads.padding[0].fraction >= new:  # no column of the matrix: it stays none
-        spec = replace(spec, padding=(dyadic(new + 1),))
-    return Network(spec, (*layers, output))
+        spec = replace(spec, padding=(exact.dyadic(new + 1),))
+    return exact.Network(spec, (*layers, output))
 
 
 class _Lanes:
@@ -136,7 +122,7 @@ class _Lanes:
     def mean(self, value: Form, writes: Form) -> Head:
         return [{self.one: 1}, {self.extra: -1}], [{self.extra: -1}, {self.one: 1}], value, writes
 
-    def squares(self) -> HardAttention:
+    def squares(self) -> exact.HardAttention:
         heads: list[Head] = []
         for j in range(self.length - 1):
             ask: Form = {self.place: 1, self.extra: -self.length, self.one: -Fraction(2 * j + 1, 2)}
@@ -144,13 +130,13 @@ class _Lanes:
         return hard_attention(self.width, heads, "squares")
 
 
-def hard_attention(width: int, heads: Sequence[Head], stage: str = "attend") -> HardAttention:
+def hard_attention(width: int, heads: Sequence[Head], stage: str = "attend") -> exact.HardAttention:
     """The heads as one layer of a stream with this many lanes."""
     size = max(len(queries) for queries, *_ in heads)
-    q: dict[tuple[int, int], Number] = {}
-    k: dict[tuple[int, int], Number] = {}
-    v: dict[tuple[int, int], Number] = {}
-    o: dict[tuple[int, int], Number] = {}
+    q: dict[tuple[int, int], exact.Number] = {}
+    k: dict[tuple[int, int], exact.Number] = {}
+    v: dict[tuple[int, int], exact.Number] = {}
+    o: dict[tuple[int, int], exact.Number] = {}
     for head, (asks, offers, value, writes) in enumerate(heads):
         for i, (query, key) in enumerate(zip(asks, offers, strict=True), size * head):
             q |= {(i, lane): w for lane, w in query.items()}
@@ -158,11 +144,15 @@ def hard_attention(width: int, heads: Sequence[Head], stage: str = "attend") -> 
         v |= {(size * head, lane): w for lane, w in value.items()}
         o |= {(lane, size * head): w for lane, w in writes.items()}
     rows = size * len(heads)
-    queries, keys, values = (matrix(rows, width, x) for x in (q, k, v))
-    return HardAttention(queries, keys, values, matrix(width, rows, o), len(heads), stage)
+    queries, keys, values = (exact.matrix(rows, width, x) for x in (q, k, v))
+    return exact.HardAttention(
+        queries, keys, values, exact.matrix(width, rows, o), len(heads), stage
+    )
 
 
-def _embed(old: Embedding, lanes: _Lanes, positions: bool, ids: Iterable[int] | None) -> Embedding:
+def _embed(
+    old: exact.Embedding, lanes: _Lanes, positions: bool, ids: Iterable[int] | None
+) -> exact.Embedding:
     """The matrix with one column more, and the lanes `one`, `extra` and `place`."""
     new, n = old.weight.columns, lanes.length
     weights = {(r, c): v.fraction for r, c, v in old.weight.entries}
@@ -170,27 +160,29 @@ def _embed(old: Embedding, lanes: _Lanes, positions: bool, ids: Iterable[int] | 
     weights |= {(lanes.one, x): Fraction(1) for x in known}
     weights[lanes.extra, new] = Fraction(1)
     weights[lanes.place, new] = Fraction(-1)  # its position is n
-    position: dict[int, Number] = {lanes.place: 1}
+    position: dict[int, exact.Number] = {lanes.place: 1}
     for row, _, v in old.position.entries if positions else ():
         position[row] = v.fraction
         weights[row, new] = -n * v.fraction
-    return Embedding(matrix(lanes.width, new + 1, weights), vector(position, lanes.width), "embed")
+    return exact.Embedding(
+        exact.matrix(lanes.width, new + 1, weights), exact.vector(position, lanes.width), "embed"
+    )
 
 
-def _average(layer: Layer) -> UniformAttention | None:
-    if isinstance(layer, HardAttention):
+def _average(layer: exact.Layer) -> exact.UniformAttention | None:
+    if isinstance(layer, exact.HardAttention):
         return layer.uniform
-    return layer if isinstance(layer, UniformAttention) else None
+    return layer if isinstance(layer, exact.UniformAttention) else None
 
 
-def _block(layer: FeedForward, lanes: _Lanes) -> list[Unit]:
+def _block(layer: exact.FeedForward, lanes: _Lanes) -> list[Unit]:
     """Its units that are written somewhere."""
     each = range(layer.W1.rows)
     units = [(_input(layer.W1, layer.b1, i, lanes), _rows(layer.W2, i)) for i in each]
     return [(x, writes) for x, writes in units if x and writes]
 
 
-def _relu(layer: Relu, lanes: _Lanes, live: set[int]) -> list[Unit]:
+def _relu(layer: exact.Relu, lanes: _Lanes, live: set[int]) -> list[Unit]:
     """The rows, and units that clear what the lanes held: h = relu(h) - relu(-h)."""
     each = range(layer.weight.rows)
     units: list[Unit] = [(_input(layer.weight, layer.bias, i, lanes), {i: 1}) for i in each]
@@ -199,15 +191,15 @@ def _relu(layer: Relu, lanes: _Lanes, live: set[int]) -> list[Unit]:
     return [(x, writes) for x, writes in units if x]
 
 
-def _input(weights: Matrix, bias: Matrix, row: int, lanes: _Lanes) -> Form:
+def _input(weights: exact.Matrix, bias: exact.Matrix, row: int, lanes: _Lanes) -> Form:
     """What goes into a unit; its bias stands on the lane `one`."""
     constant = bias[row, 0]
     return {**_columns(weights, row), **({lanes.one: constant} if constant else {})}
 
 
-def _columns(weights: Matrix, row: int) -> Form:
+def _columns(weights: exact.Matrix, row: int) -> Form:
     return {c: v.fraction for c, v in weights.by_row.get(row, ())}
 
 
-def _rows(weights: Matrix, column: int) -> Form:
+def _rows(weights: exact.Matrix, column: int) -> Form:
     return {r: v.fraction for r, c, v in weights.entries if c == column}

@@ -15,16 +15,9 @@ from ..machine import names
 from ..machine.names import as_json
 from ..machine.plain import Piece
 from ..machine.strict import DTYPES, Object, open_regular, read_arrays, shown, size_of
+from . import listing
 from .answer import StockModel
 from .checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
-from .listing import (
-    check_config,
-    check_files,
-    check_settings,
-    check_tokenizer,
-    generation_settings,
-    tokenizer_settings,
-)
 from .tokens import Vocabulary, ordered
 from .truth import lines, neurons, read_lines
 
@@ -38,7 +31,7 @@ METADATA = {"format": "pt"}  # of safetensors; with another one, libraries conve
 
 def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[StockModel, str]:
     dtype = certificate.choice("dtype", tuple(TYPES))
-    check_files(path)
+    listing.check_files(path)
     given = Object.parse(text["config.json"], f"{path}/config.json")
     settings = _config(given)
     file, layers = path / "model.safetensors", settings[FAMILIES[settings["model_type"]].layers]
@@ -65,10 +58,10 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     end, kind = notes.get("end", str), notes.choice("labels_are", (TEXT, TOKEN))
     if end not in words:
         notes.refuse("end is not a token of the tokenizer")
-    check_config(given, dtype, words.index(end))
-    check_tokenizer(tokenizer, settings["model_type"], end)
+    listing.check_config(given, dtype, words.index(end))
+    listing.check_tokenizer(tokenizer, settings["model_type"], end)
     for name, wanted in _settings(network, tokenizer.values, words, end).items():
-        check_settings(Object.parse(text[name], f"{path}/{name}"), wanted)
+        listing.check_settings(Object.parse(text[name], f"{path}/{name}"), wanted)
     vocabulary = Vocabulary(text["tokenizer.json"].decode(), end)
     truth = f"{path}/ground_truth.jsonl"
     holders, facts = read_lines(text["ground_truth.jsonl"], truth, network, vocabulary)
@@ -158,8 +151,8 @@ def _settings(
 ) -> dict[str, dict[str, Any]]:
     """What tells other libraries how to split text and how to generate it."""
     unknown = tokenizer["model"].get("unk_token")
-    reads = tokenizer_settings(unknown, end, network.length, network.family.rms)
-    written = generation_settings(tokens.index(end))
+    reads = listing.tokenizer_settings(unknown, end, network.length, network.family.rms)
+    written = listing.generation_settings(tokens.index(end))
     return {"tokenizer_config.json": reads, "generation_config.json": written}
 
 

@@ -24,13 +24,7 @@ from ...gadgets.blocks import Block, Unit, Write, feed_forwards
 from ...gadgets.key_values import TABLE, Table, lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
-from ...theory.kajitsuka2025.sizes import (
-    Size,
-    bit_extraction_size,
-    context_key_bits,
-    largest_value,
-    token_key_bits,
-)
+from ...theory.kajitsuka2025 import sizes
 from ..base import Built, Predicted, input_of, labels_of, words_of
 from ..families import Labelled
 from .known import Known, known_columns
@@ -49,14 +43,14 @@ def build(data: Dataset, contexts: Contexts, options: Labelled, separation: floa
     random, N, n = Random(options.seed), len(contexts), spec.length
     # eq. (48), (49)
     tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)
-    largest = largest_value(N, N)
+    largest = sizes.largest_value(N, N)
     chosen, phi = identified(seen.rows, largest, random)
     points, exponent = context_points(seen, tokens, phi)
     ids = project(points, exponent, N, Fraction(1), random)  # eq. (55), (56)
     space = spec.coordinates, seen.radius, seen.separation
-    key_bits = token_key_bits(n * N, *space)  # R_1
+    key_bits = sizes.token_key_bits(n * N, *space)  # R_1
     first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
-    second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(data))
+    second = table(ids.keys(), seen.labels, sizes.context_key_bits(N, n, *space), label_bits(data))
     part = feed_forwards(lookup("x", first, "phi"), LANES)  # eq. (50)
     end = rest(n, options.attention, ids, lookup("x", second, "label"))
     network = Network(spec, (embed(tokens), *part, *end), data.every)
@@ -70,11 +64,11 @@ def predict(
     seen = known_columns(dataset, contexts, spec, separation)
     d, labels, marked = spec.coordinates, len(dataset.label_names), len(seen.marked)
     space = seen.radius, seen.separation
-    size = bit_extraction_size(len(contexts), spec.length, d, labels, *space, marked)
+    size = sizes.bit_extraction_size(len(contexts), spec.length, d, labels, *space, marked)
     return predicted(size, d + 1)
 
 
-def predicted(size: Size, first: int) -> Predicted:
+def predicted(size: sizes.Size, first: int) -> Predicted:
     """A closed form counts what stands between E_in and E_out; here both are added."""
     return Predicted(size.parameters + first + 2, size.depth)
 

@@ -9,22 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...data.dataset import Dataset
-from ...exact.network import (
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Input,
-    Layer,
-    Linear,
-    Network,
-    Parameter,
-    SparseAttention,
-    Sum,
-    UniformAttention,
-    dyadic,
-    matrix,
-    vector,
-)
+from ...exact import network as exact
 from ...gadgets.blocks import Block, feed_forward, fold
 from ...gadgets.prefix_code import PrefixCode
 from ..base import Lanes, Stored, option
@@ -86,19 +71,19 @@ class Settings(Labelled):
     def edits(self) -> bool:
         return self.editable
 
-    def traced_stage(self, layer: Layer) -> str:
+    def traced_stage(self, layer: exact.Layer) -> str:
         """Folds for different purposes take turns: they are shown as one stage."""
-        folds = isinstance(layer, FeedForward) and layer.stage in FOLDS
+        folds = isinstance(layer, exact.FeedForward) and layer.stage in FOLDS
         return "fold" if folds else super().traced_stage(layer)
 
     def stored(
-        self, network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+        self, network: exact.Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
     ) -> Stored | None:
         return stored(network, streams, fired)
 
 
 def assemble(
-    spec: Input,
+    spec: exact.Input,
     every: bool,
     mixing: str,
     inputs: "Inputs",
@@ -106,7 +91,7 @@ def assemble(
     unit: Fraction,
     blocks: Sequence[Block],
     output: str,
-) -> Network:
+) -> exact.Network:
     """E_in, token folds, attention, folds of the sum, then the blocks, and E_out.
 
     every   whether it answers every token
@@ -123,59 +108,69 @@ def assemble(
     lanes = {name: i for i, name in enumerate(dict.fromkeys(names))}
     width = len(lanes)
     offset = 0 if before else hashed.offset
-    first: Layer
+    first: exact.Layer
     if hashed.drawn is not None:
         numbers = {(0, x): (number - offset) * unit for x, number in hashed.drawn.items()}
-        position = vector({i: w * unit for i, w in enumerate(hashed.weights)}, width)
-        first = Embedding(matrix(width, max(hashed.drawn) + 1, numbers), position, "embed")
+        position = exact.vector({i: w * unit for i, w in enumerate(hashed.weights)}, width)
+        first = exact.Embedding(
+            exact.matrix(width, max(hashed.drawn) + 1, numbers), position, "embed"
+        )
     else:
         grain = inputs.grain * unit
         weights = {(0, i): w * grain for i, w in zip(inputs.read, hashed.weights, strict=True)}
-        bias = vector({0: (hashed.bias - offset) * unit}, width)
-        first = Linear(matrix(width, spec.coordinates, weights), bias, "embed")
-    return Network(
+        bias = exact.vector({0: (hashed.bias - offset) * unit}, width)
+        first = exact.Linear(exact.matrix(width, spec.coordinates, weights), bias, "embed")
+    return exact.Network(
         spec,
         (
             first,
             *(feed_forward(block, lanes) for block in before),
             *mixing_layers(mixing, spec, width, lanes[output]),
             *(feed_forward(block, lanes) for block in after),
-            Linear(matrix(1, width, {(0, lanes[output]): 1}), vector({}, 1), "output"),
+            exact.Linear(
+                exact.matrix(1, width, {(0, lanes[output]): 1}), exact.vector({}, 1), "output"
+            ),
         ),
         every,
     )
 
 
-def constant(spec: Input, mixing: str, embedding: bool, dataset: Dataset) -> Network:
+def constant(spec: exact.Input, mixing: str, embedding: bool, dataset: Dataset) -> exact.Network:
     """One label: a network whose output is always 0."""
-    first: Layer = Linear(matrix(2, spec.coordinates, {}), vector({}, 2), "embed")
+    first: exact.Layer = exact.Linear(
+        exact.matrix(2, spec.coordinates, {}), exact.vector({}, 2), "embed"
+    )
     if embedding:
-        first = Embedding(matrix(2, int(dataset.vectors.max()) + 2, {}), vector({}, 2))
-    last = Linear(matrix(1, 2, {}), vector({}, 1), "output")
-    return Network(spec, (first, *mixing_layers(mixing, spec, 2, 1), last), dataset.every)
+        first = exact.Embedding(
+            exact.matrix(2, int(dataset.vectors.max()) + 2, {}), exact.vector({}, 2)
+        )
+    last = exact.Linear(exact.matrix(1, 2, {}), exact.vector({}, 1), "output")
+    return exact.Network(spec, (first, *mixing_layers(mixing, spec, 2, 1), last), dataset.every)
 
 
-def mixing_layers(kind: str, spec: Input, width: int, spare: int) -> Iterator[Layer]:
+def mixing_layers(kind: str, spec: exact.Input, width: int, spare: int) -> Iterator[exact.Layer]:
     """Where columns meet, on lane 0: v + 2 sum(v), or for "sum" the sum alone.
 
     sparse  the extra column 0 gathers 2 sum(v) of the others in a lane that is 0 everywhere, and
             every other column then reads it there: 2n connections instead of n^2 (Remark 4.5)
     """
     n = spec.length
-    read, write = matrix(1, width, {(0, 0): 1}), matrix(width, 1, {(0, 0): 2 * n})
-    nothing = matrix(1, width, {})
+    read, write = exact.matrix(1, width, {(0, 0): 1}), exact.matrix(width, 1, {(0, 0): 2 * n})
+    nothing = exact.matrix(1, width, {})
     if kind == "sum":
-        yield Sum()
+        yield exact.Sum()
     elif kind == "hard":
-        yield HardAttention(nothing, nothing, read, write)
+        yield exact.HardAttention(nothing, nothing, read, write)
     elif kind == "uniform":
-        yield UniformAttention(read, write)
+        yield exact.UniformAttention(read, write)
     else:
         gather = tuple((0, k) for k in range(1, n + 1))
         spread = tuple((k, 0) for k in range(1, n + 1))
-        yield SparseAttention(read, matrix(width, 1, {(spare, 0): 2 * n}), gather, "gather")
-        one, other = matrix(1, width, {(0, spare): 1}), matrix(width, 1, {(0, 0): 1})
-        yield SparseAttention(one, other, spread, "attend")
+        yield exact.SparseAttention(
+            read, exact.matrix(width, 1, {(spare, 0): 2 * n}), gather, "gather"
+        )
+        one, other = exact.matrix(1, width, {(0, spare): 1}), exact.matrix(width, 1, {(0, 0): 1})
+        yield exact.SparseAttention(one, other, spread, "attend")
 
 
 def decode(
@@ -193,7 +188,9 @@ def decode(
         yield Block("decode", units, writes)
 
 
-def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]) -> Stored | None:
+def stored(
+    network: exact.Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+) -> Stored | None:
     """The stored sum, and the places of the label's bits in it, for networks that shift and strip.
 
     The lowest strip threshold is 2**K and the largest shift is K minus the length of a word
@@ -212,23 +209,23 @@ def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]
     if value is None or shifted is None:
         return None
     moved = shifted.exponent - value.exponent
-    top = dyadic(-network.layers[strips[-1]].tensors["b1"][0, 0]).exponent
+    top = exact.dyadic(-network.layers[strips[-1]].tensors["b1"][0, 0]).exponent
     widest = sum(int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1 for i in shifts)
     bits = tuple(top - moved - 1 - i for i in range(top - widest))
     default = _default(network, streams, strips[0], top)
     return Stored(value, bits, tuple(holders_of(network, fired)), default)
 
 
-def _default(network: Network, streams: Sequence[Lanes], strip: int, top: int) -> bool:
+def _default(network: exact.Network, streams: Sequence[Lanes], strip: int, top: int) -> bool:
     """Whether the answer stays what it is if the bit of the shifted sum above the label's changes.
 
     It reverses all bits that are left after the strip. Of a word with bits of its own that is
     another word; of an interval it is one of the same interval, unless the word had an equation.
     """
 
-    blocks = [layer for layer in network.layers[strip:-1] if isinstance(layer, FeedForward)]
+    blocks = [layer for layer in network.layers[strip:-1] if isinstance(layer, exact.FeedForward)]
     last = network.layers[-1]
-    if not isinstance(last, Linear):
+    if not isinstance(last, exact.Linear):
         return False
 
     def answer(lanes: dict[int, Fraction]) -> Fraction:
@@ -251,7 +248,7 @@ def _default(network: Network, streams: Sequence[Lanes], strip: int, top: int) -
 
 
 def _read(
-    network: Network,
+    network: exact.Network,
     streams: Sequence[Lanes],
     fired: Sequence[list[int]],
     zigzag: int,
@@ -267,12 +264,12 @@ def _read(
     cells, cell = len(line.tensors["b1"].entries) + 1, len(fired[zigzag])
     columns = cells << len(shifts)
     if shifts:
-        digits = dyadic(-first.tensors["b1"][0, 0]).exponent
+        digits = exact.dyadic(-first.tensors["b1"][0, 0]).exponent
     else:
-        digits = dyadic(first.tensors["b2"][0, 0]).exponent + 1
+        digits = exact.dyadic(first.tensors["b2"][0, 0]).exponent + 1
     top = digits + 1 - len(strips)
     lift = 2 ** (cells + digits - columns) if shifts else 0
-    value = streams[zigzag].get(0, dyadic(0)).fraction - lift
+    value = streams[zigzag].get(0, exact.dyadic(0)).fraction - lift
     moved = cell
     for i in shifts:
         if fired[i]:
@@ -280,38 +277,38 @@ def _read(
     bits = tuple(top - moved - 1 - i for i in range(top - columns + 1))
     holders = tuple(_read_holders(network, streams, fired))
     default = _default(network, streams, strips[0], top)
-    return Stored(dyadic(value / (-2) ** cell), bits, holders, default)
+    return Stored(exact.dyadic(value / (-2) ** cell), bits, holders, default)
 
 
 def _read_holders(
-    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
-) -> Iterator[Parameter]:
+    network: exact.Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+) -> Iterator[exact.Parameter]:
     """Thresholds of folds that fired, their weights of bits that are 1, cells of tables, zigzag."""
     added = {0}  # lanes that reach the sum
     for index, layer in enumerate(network.layers):
-        if isinstance(layer, FeedForward) and layer.stage == "store" and fired[index]:
+        if isinstance(layer, exact.FeedForward) and layer.stage == "store" and fired[index]:
             added |= {lane for lane, _ in layer.W1.by_row[0]}
     for index, layer in enumerate(network.layers):
-        if not isinstance(layer, FeedForward):
+        if not isinstance(layer, exact.FeedForward):
             continue
         if layer.stage == "select":
             for row, column, value in layer.W2.entries:
                 if row in added and column in fired[index]:
-                    yield Parameter(index, "W2", row, column, value)
+                    yield exact.Parameter(index, "W2", row, column, value)
         if layer.stage not in ("store", "keep bit", "zigzag"):
             continue
         units = fired[index][:1] if layer.stage == "keep bit" else fired[index]
         for unit in units:
-            yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
+            yield exact.Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
             for lane, value in layer.W1.by_row[unit]:
                 if lane and lane in streams[index - 1]:
-                    yield Parameter(index, "W1", unit, lane, value)
+                    yield exact.Parameter(index, "W1", unit, lane, value)
         if layer.stage == "zigzag":
             for row, column, value in layer.b2.entries:
-                yield Parameter(index, "b2", row, column, value)
+                yield exact.Parameter(index, "b2", row, column, value)
 
 
-def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Parameter]:
+def holders_of(network: exact.Network, fired: Sequence[list[int]]) -> Iterator[exact.Parameter]:
     """The parameters that hold the numbers in the sum.
 
     Thresholds of folds that fired, and cells and constants of lanes that are on.
@@ -320,11 +317,11 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
     # a lane, step by step, by units that fired
     added, on = {}, {0}
     for index, layer in enumerate(network.layers):
-        if isinstance(layer, FeedForward) and layer.stage == "add lanes":
+        if isinstance(layer, exact.FeedForward) and layer.stage == "add lanes":
             for target, unit, _ in layer.W2.entries:
                 if unit in fired[index]:
                     added[layer.W1.by_row[unit][0][0]] = target
-        if isinstance(layer, FeedForward) and layer.stage == "gate" and fired[index]:
+        if isinstance(layer, exact.FeedForward) and layer.stage == "gate" and fired[index]:
             on |= {lane for lane, _ in layer.W1.by_row[0]}
     for lane in list(added):
         path = [lane]
@@ -332,14 +329,14 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
             path.append(added[path[-1]])
         on |= set(path) if path[-1] in on else set()
     for index, layer in enumerate(network.layers):
-        if not isinstance(layer, FeedForward) or layer.stage not in {*FOLDS, "select"}:
+        if not isinstance(layer, exact.FeedForward) or layer.stage not in {*FOLDS, "select"}:
             continue
         select = layer.stage == "select"
         if layer.stage in ("store", "gate"):
             for unit in fired[index]:
-                yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
+                yield exact.Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
         cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
         for name, entries in (("W2", cells), ("b2", layer.b2.entries)):
             for row, column, value in entries:
                 if row in on:
-                    yield Parameter(index, name, row, column, value)
+                    yield exact.Parameter(index, name, row, column, value)

@@ -26,22 +26,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.arrays import Ints
 from ...gadgets.blocks import Block, fold, fold_and_count, read_digits, select
 from ...gadgets.prefix_code import PrefixCode
 from .hashing import Hash
 from .network import decode
-from .plan import (
-    Cost,
-    Ints,
-    Layout,
-    Program,
-    Stage,
-    Step,
-    cost_of,
-    expected_load,
-    hash_bits,
-    program,
-)
+from .plan import Cost, Layout, Program, Stage, Step, cost_of, expected_load, hash_bits, program
 from .problem import Task
 
 MOST_FOLDS = 54  # H, its offset and its sums stay in 64 bits

@@ -18,21 +18,11 @@ from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from ...machine.watch import Watch
+from . import readers as forms
 from .gf2 import ONE
 from .hashing import conflicts, fewest_folds
 from .plan import DRAWN
 from .problem import Inputs, Problem, Task
-from .readers import (
-    Draw,
-    ReaderLayout,
-    ReaderPlan,
-    Solution,
-    cost,
-    lift_of,
-    pairs_of,
-    planned,
-    structures,
-)
 from .solve import Patience, System, Terms, expected_trials, solve
 from .survey import Contexts, contexts_of, survey
 
@@ -81,7 +71,7 @@ def effort_for(contexts: int, high: bool = False) -> Effort | None:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    solution: Solution
+    solution: forms.Solution
     tries: int  # hashes that were looked at
 
 
@@ -109,7 +99,7 @@ def search(
                 failed += 1
                 continue
             solved += 1
-            price = cost(found.layout.plan, problem.task, found.guard).of(objective)
+            price = forms.cost(found.layout.plan, problem.task, found.guard).of(objective)
             if best is None or price < best[0]:
                 best = price, found
         if best is not None:
@@ -126,12 +116,12 @@ def applies(problem: Inputs, objective: str) -> bool:
     return few and not task.marks
 
 
-def first_plan(problem: Inputs, objective: str, effort: Effort | None) -> ReaderPlan | None:
+def first_plan(problem: Inputs, objective: str, effort: Effort | None) -> forms.ReaderPlan | None:
     """The plan that is surveyed first; None if there is none."""
     if effort is None or not applies(problem, objective):
         return None
     luck = luck_of(problem.task, effort)
-    plans = structures(problem.task, objective, luck, 0, first_token_folds(problem))
+    plans = forms.structures(problem.task, objective, luck, 0, first_token_folds(problem))
     return plans[0] if plans else None
 
 
@@ -153,11 +143,11 @@ def first_token_folds(problem: Inputs) -> int:
 
 def _surveyed(
     problem: Problem, contexts: Contexts, objective: str, effort: Effort, more: int, seed: int
-) -> tuple[list[tuple[float, ReaderPlan, Draw]], int]:
+) -> tuple[list[tuple[float, forms.ReaderPlan, forms.Draw]], int]:
     """Hashes of the cheapest plans, and what each of them costs, cheapest first."""
     task, folds = problem.task, first_token_folds(problem) + more
     extra = more // 2 - effort.shorter
-    plans = structures(task, objective, luck_of(task, effort), extra, folds)[: effort.plans]
+    plans = forms.structures(task, objective, luck_of(task, effort), extra, folds)[: effort.plans]
     labels = problem.labels if effort.shorter else None
     words, luck = (problem.lengths, task.window, task.code.share), luck_of(task, effort)
     found = []
@@ -165,23 +155,23 @@ def _surveyed(
         start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
         tries = effort.draws, effort.orders
         for draw in survey(contexts, plan, *words, luck, *tries, start, labels):
-            full = planned(
+            full = forms.planned(
                 task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows
             )
             if full is not None:
-                found.append((cost(full, task).of(objective), full, draw))
+                found.append((forms.cost(full, task).of(objective), full, draw))
     return sorted(found, key=lambda candidate: candidate[0]), effort.draws * len(plans)
 
 
 def _solved(
-    problem: Problem, plan: ReaderPlan, draw: Draw, effort: Effort, seed: str
-) -> Solution | None:
+    problem: Problem, plan: forms.ReaderPlan, draw: forms.Draw, effort: Effort, seed: str
+) -> forms.Solution | None:
     window, rng = problem.task.window, random.Random(seed)
-    bare = ReaderLayout(plan, draw.gates, ())
-    pairs, column = pairs_of(bare.folds), bare.shift(draw.fired, draw.cell)
+    bare = forms.ReaderLayout(plan, draw.gates, ())
+    pairs, column = forms.pairs_of(bare.folds), bare.shift(draw.fired, draw.cell)
     words = problem.words(np.zeros(len(column), np.uint64))
 
-    def layouts() -> Iterator[tuple[ReaderLayout, Terms]]:
+    def layouts() -> Iterator[tuple[forms.ReaderLayout, Terms]]:
         """Choices of the bits that data folds read, and the numbers that contexts then add up."""
         for _ in range(effort.readings):
             layout = replace(bare, reads=tuple(sorted(rng.sample(pairs, plan.reads))))
@@ -205,13 +195,13 @@ def _solved(
 
 
 def store(
-    layout: ReaderLayout,
-    draw: Draw,
+    layout: forms.ReaderLayout,
+    draw: forms.Draw,
     terms: Terms,
     numbers: Sequence[int],
     window: int,
     steps: float,
-) -> Solution:
+) -> forms.Solution:
     """The numbers with the shortest sums that are found, and the scale of the hash above them."""
     plan, modulus = layout.plan, 1 << (layout.plan.columns + window)
     values = np.array([number / modulus for number in numbers])
@@ -234,11 +224,11 @@ def store(
     placed = [n + w * modulus for n, w in zip(numbers, whole, strict=True)]
     reach = _reach(draw.fired, layout.program, values)
     scale = plan.columns + window + max(0, math.ceil(math.log2(reach * (1 + MARGIN))))
-    return Solution(layout, draw, placed, window, guard, scale)
+    return forms.Solution(layout, draw, placed, window, guard, scale)
 
 
 def _bounds(
-    plan: ReaderPlan, cell: NDArray, shift: NDArray, guard: int
+    plan: forms.ReaderPlan, cell: NDArray, shift: NDArray, guard: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where the sum P of each context must lie, in units of 2**(K + 1).
 
@@ -248,7 +238,7 @@ def _bounds(
     edge = plan.columns - 1 + guard
     sign = np.where(cell % 2, -1.0, 1.0)
     if plan.gates:
-        lift = 2.0 ** lift_of(plan, guard)
+        lift = 2.0 ** forms.lift_of(plan, guard)
         least, most = -lift, np.exp2(np.minimum(edge + 1 - shift, 900)) - lift
     else:
         least, most = -(2.0**edge), np.full(len(cell), 2.0**edge)
