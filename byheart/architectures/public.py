@@ -146,13 +146,7 @@ def gated(name: str, family: Family, shape: Shape, neuron_biases: bool = False) 
 
 
 def _described(
-    name: str,
-    paper: str,
-    formula: str,
-    inner: Tensors,
-    shape: Shape,
-    how: str,
-    kind: str = "decoder",
+    name: str, by: str, formula: str, inner: Tensors, shape: Shape, how: str, kind: str = "decoder"
 ) -> Architecture:
     """The architecture with these tensors between its embedding and its unembedding."""
     vocabulary, d = shape.vocabulary, shape.dimension
@@ -161,7 +155,7 @@ def _described(
     own: Sizes = {name: getattr(shape, name) for name in ("heads", "head_dimension", "layers")}
     return Architecture(
         name,
-        paper,
+        by,
         f"{'W_E' if shape.tied else 'W_U'} norm(x_L){formula}",
         embedding | inner | ({} if shape.tied else output),
         sizes_of(kind, vocabulary, shape.length, d, shape.width, activation=how, **own),

@@ -295,24 +295,17 @@ def _checkpoint(
 
 
 def _compiled(
-    path: Path,
-    data: Any,
-    reference: str,
-    non_members: Any,
-    loading: Mapping[str, Any],
-    watch: Watch,
+    path: Path, data: Any, reference: str, others: Any, loading: Mapping[str, Any], watch: Watch
 ) -> Examination:
     """Of a byheart folder: what it stores are labels, or distributions over tokens."""
     if reference not in REFERENCES:
         raise ByheartError(
             "a byheart model is compared with `reference='uniform'` or `reference='unigram'`."
         )
-    if non_members is not None and str(non_members) == RANDOM:
+    if others is not None and str(others) == RANDOM:
         raise ByheartError("`non_members='random'` is for checkpoints; give a file of other items.")
     model = open_model(path)
-    datasets = [
-        compiled.dataset_for(model, x, loading) for x in (data, non_members) if x is not None
-    ]
+    datasets = [compiled.dataset_for(model, x, loading) for x in (data, others) if x is not None]
     items = [compiled.labels_of(model, dataset) for dataset in datasets]
     loaded, size, longest = time.perf_counter(), len(model.labels), int(items[0].lengths.max())
     groups = []

@@ -79,10 +79,8 @@ def of_network(network: Network, opset: int) -> Any:
             h = made.node("Relu", h) if layer.kind == "relu" else h
     one = made.node("Gather", h, made.constant(np.int64(reads.columns - 1)), axis=1)
     one = made.node("Gather", one, made.constant(np.int64(0)), axis=1)
-    given = helper.make_tensor_value_info(
-        "columns", kind, ["batch", reads.columns, reads.dimension]
-    )
-    return made.model(given, helper.make_tensor_value_info("label", kind, ["batch"]), one, opset)
+    data = helper.make_tensor_value_info("columns", kind, ["batch", reads.columns, reads.dimension])
+    return made.model(data, helper.make_tensor_value_info("label", kind, ["batch"]), one, opset)
 
 
 def of_decoder(decoder: Decoder, opset: int) -> Any:

@@ -230,9 +230,7 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
 
 def _check_one_label(dataset: Dataset) -> None:
     if dataset.every:
-        raise ByheartError(
-            "training needs one label per sequence, and this data has one per token."
-        )
+        raise ByheartError("training needs one label per sequence; this data has one per token.")
 
 
 def size_of(problem: Problem) -> int:

@@ -248,8 +248,8 @@ def through(
         spill = up(spill * (np.abs(ups) + around).max(axis=1, keepdims=True))
     live = (value != 0) | (radius > TINY)
     rows, columns, value, radius, z, rz = (x[live] for x in (rows, columns, value, radius, z, rz))
-    certain = np.ones(len(at.x), bool)
-    certain[rows[(z - rz <= 0) & (z + rz >= 0)]] = False
+    sure = np.ones(len(at.x), bool)
+    sure[rows[(z - rz <= 0) & (z + rz >= 0)]] = False
     fired = z - rz > 0
     written = block.down[columns]
     x, r, c = (part.copy() for part in at)
@@ -274,11 +274,7 @@ def through(
     loose = leaked + gamma(terms + 2) * total
     bias = None if block.down_bias is None else np.abs(block.down_bias)
     r = rounded(x, r + storage.product(total, loose, bias), c)
-    return (
-        Stream(x, storage.of(x, r, c), c),
-        np.column_stack([rows[fired], columns[fired]]),
-        certain,
-    )
+    return (Stream(x, storage.of(x, r, c), c), np.column_stack([rows[fired], columns[fired]]), sure)
 
 
 def _crowded(

@@ -69,34 +69,32 @@ def _matrix(module: Any) -> torch.Tensor:
 
 
 def _attention(tape: Tape, trained: Trained, block: Any, y: torch.Tensor) -> torch.Tensor:
-    config, count = trained.model.config, len(y)
+    config, n = trained.model.config, len(y)
     heads = config.num_attention_heads
     if trained.checkpoint.kind == "gpt2":
         whole = tape.linear(y, _matrix(block.attn.c_attn), block.attn.c_attn.bias)
-        query, key, value = (
-            x.view(count, heads, -1).transpose(0, 1) for x in whole.chunk(3, dim=-1)
-        )
+        query, key, value = (x.view(n, heads, -1).transpose(0, 1) for x in whole.chunk(3, dim=-1))
         out = block.attn.c_proj
     else:
         own = block.self_attn
         size = own.head_dim
         query, key, value = (
-            tape.linear(y, _matrix(x), x.bias).view(count, -1, size).transpose(0, 1)
+            tape.linear(y, _matrix(x), x.bias).view(n, -1, size).transpose(0, 1)
             for x in (own.q_proj, own.k_proj, own.v_proj)
         )
         base = config.rope_parameters["rope_theta"]
-        angles = torch.arange(count)[:, None] * base ** (-torch.arange(0, size, 2).double() / size)
+        angles = torch.arange(n)[:, None] * base ** (-torch.arange(0, size, 2).double() / size)
         query, key = (_rotated(tape, x, angles) for x in (query, key))
         key, value = (x.repeat_interleave(heads // len(x), 0) for x in (key, value))
         out = own.o_proj
     root = math.sqrt(query.shape[-1])
     sizes = query.abs() @ key.abs().transpose(1, 2) / root
     scores = tape.tap(query @ key.transpose(1, 2) / root, (query.shape[-1] + 4) * sizes)
-    scores = scores + torch.full((count, count), -torch.inf).triu(1).double()
+    scores = scores + torch.full((n, n), -torch.inf).triu(1).double()
     weights = scores.softmax(-1)
-    size = 3 * count + 128
+    size = 3 * n + 128
     mixed = tape.tap(weights @ value, size * (weights @ value.abs()))
-    return tape.linear(mixed.transpose(0, 1).reshape(count, -1), _matrix(out), out.bias)
+    return tape.linear(mixed.transpose(0, 1).reshape(n, -1), _matrix(out), out.bias)
 
 
 def _rotated(tape: Tape, y: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:

@@ -95,23 +95,21 @@ def read(path: Path) -> Folder:
         given.refuse("config.json has no vocab_size")
     for number, line in enumerate(read_text_file(path / TRUTH).splitlines(), 1):
         told = Object.parse(line, f"{path}/{TRUTH}, line {number}")
-        tokens, prompt = told.get("tokens", list), told.get("given", int)
+        ids, prompt = told.get("tokens", list), told.get("given", int)
         own = told.get("neurons", list)
-        if not all(type(x) is int and 0 <= x < words for x in tokens) or not 0 < prompt < len(
-            tokens
-        ):
+        if not all(type(x) is int and 0 <= x < words for x in ids) or not 0 < prompt < len(ids):
             told.refuse("tokens are numbers, and the first `given` of them are the prompt's")
         for name in ("reach", "nearest"):
             numbers = told.get(name, list)
             if len(numbers) != len(own) or not all(type(x) in (int, float) for x in numbers):
                 told.refuse(f"{name} has not one number per token of the answer")
-        right = len(own) == len(tokens) - prompt and all(
+        right = len(own) == len(ids) - prompt and all(
             isinstance(x, list) and len(x) == 2 and layers[0] <= x[0] < layers[1]
             and 0 <= x[1] < size for x in own
         )  # fmt: skip
         if not right:
             told.refuse("neurons has not one pair of layer and neuron per token of the answer")
-        facts.append(Fact(told.get("prompt", str), told.get("answer", str), tuple(tokens), prompt))
+        facts.append(Fact(told.get("prompt", str), told.get("answer", str), tuple(ids), prompt))
         neurons.append(tuple((x[0], x[1]) for x in own))
         notes.append(told.values)
     return Folder(path, given.values, tuple(facts), tuple(neurons), tuple(notes))

@@ -169,15 +169,12 @@ def _files(model: AuditedModel) -> list[Row]:
         listed.append(("adapter", "added", told.replace("matrixs", "matrices")))
     if len(model.weights) > SHOWN:
         listed.append(("weights", f"{len(model.weights) - SHOWN} more", "files; --json has all"))
-    for what, noun, others in (
-        ("not read", "file", model.unread),
-        ("not run", "class", model.code),
-    ):
-        names = [shown(name)[1:-1] for name in others[:SHOWN]]
-        more = len(others) - SHOWN
+    for what, noun, rest in (("not read", "file", model.unread), ("not run", "class", model.code)):
+        names = [shown(name)[1:-1] for name in rest[:SHOWN]]
+        more = len(rest) - SHOWN
         names += [f"{more} more, in --json"] if more > 0 else []
         if names:
-            listed.append((what, plural(len(others), noun), ", ".join(names)))
+            listed.append((what, plural(len(rest), noun), ", ".join(names)))
     return listed
 
 

@@ -195,11 +195,11 @@ def _verdict(
     ]
     laws = {"allenzhu2024": ALLENZHU_2024, "morris2025": morris_2025(model.bits if model else None)}
     for key, held in verdict.held.items():
-        ratio, name = (
+        part, name = (
             verdict.ratio[key],
             f"{laws[key]:g} bits each" if key in laws else "by theorem",
         )
-        about = "" if ratio is None else f"needed / held {ratio:.3g}, this data {code / held:.3g}"
+        about = "" if part is None else f"needed / held {part:.3g}, this data {code / held:.3g}"
         shown.append((f"held, {name}", number(round(held)), about))
     return [line, rows(shown)]
 

@@ -29,9 +29,7 @@ def view(result: Diff | CheckpointDiff) -> Group:
         asked = plural(result.asked, "sequence")
         verb = "differs" if len(result.answers) == 1 else "differ"
         parts.append(Text(f"{plural(len(result.answers), 'answer')} {verb}, of {asked}"))
-        lines = [
-            f"{tokens}: {before!r}, then {after!r}" for tokens, before, after in result.answers
-        ]
+        lines = [f"{given}: {before!r}, then {after!r}" for given, before, after in result.answers]
         parts += listed(lines, MAX_ANSWERS)
     return Group(*parts, *drawn(result.picture))
 

@@ -163,10 +163,8 @@ def _items(result: Audit) -> Block:
         if text:
             last = brief(item.text, LETTERS)
         cells = [getattr(item, x) for x in shown]
-        flagged = [
-            {True: "yes", False: "no"}.get(x, x) if isinstance(x, bool) else x for x in cells
-        ]
-        rows.append([*flagged, *(brief(item.columns[x]) for x in others), last])
+        marked = [{True: "yes", False: "no"}.get(x, x) if isinstance(x, bool) else x for x in cells]
+        rows.append([*marked, *(brief(item.columns[x]) for x in others), last])
     return Block("table", "", head, rows)
 
 

@@ -111,10 +111,8 @@ def assemble(
     first: exact.Layer
     if hashed.drawn is not None:
         numbers = {(0, x): (number - offset) * unit for x, number in hashed.drawn.items()}
-        position = exact.vector({i: w * unit for i, w in enumerate(hashed.weights)}, width)
-        first = exact.Embedding(
-            exact.matrix(width, max(hashed.drawn) + 1, numbers), position, "embed"
-        )
+        place = exact.vector({i: w * unit for i, w in enumerate(hashed.weights)}, width)
+        first = exact.Embedding(exact.matrix(width, max(hashed.drawn) + 1, numbers), place, "embed")
     else:
         grain = inputs.grain * unit
         weights = {(0, i): w * grain for i, w in zip(inputs.read, hashed.weights, strict=True)}

@@ -139,13 +139,11 @@ def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64)
     if hashes.min() < offset or hashes.max() >= offset + plan.top_value:
         return None
     fired, cell = read_bits(hashes - offset, plan.limits)
-    drawn = (
-        dict(zip(contexts.ids.tolist(), numbers.tolist(), strict=True)) if len(numbers) else None
-    )
+    draw = dict(zip(contexts.ids.tolist(), numbers.tolist(), strict=True)) if len(numbers) else None
     hashed = Hash(
         weights=tuple(weights.tolist()),
-        bias=0 if drawn else above - int(weights @ contexts.low),
-        drawn=drawn,
+        bias=0 if draw else above - int(weights @ contexts.low),
+        drawn=draw,
         token_thresholds=fold_thresholds(largest, plan.token_folds),
         offset=0,
         mix_thresholds=(),
