@@ -17,11 +17,12 @@ from ..data.readers.corpus import folder_files
 from ..data.readers.raw import ending, opened
 from ..errors import ByheartError, Message
 from ..machine.files import PART, refuse_existing, replacing
+from ..machine.tables import plural
 from ..machine.watch import SILENT, Watch
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.reciting import Recitation, Recited, row
-from ..models.source import of_texts, unaccepted
+from ..models.source import of_texts, unaccepted, unspelled
 from .reading import data_for_model, model_of
 
 CONTEXT = 30  # letters shown on both sides of a difference
@@ -108,11 +109,13 @@ def recite(
     if check is not None and rows and questions is not None:
         difference = _other_rows(model, recitation, questions)
         if not isinstance(check, Dataset):
-            unread = tuple(unaccepted(check, questions, {}))
-        if difference is None and questions.left_out.keys() - {"header"}:
-            difference = next(x for x in unread)
+            unread = (*unaccepted(check, questions, {}), *unspelled(check, questions))
+            if difference is None and questions.left_out.keys() - {"header"}:
+                difference = unread[0]
     elif check is not None:
         difference = _other_files(recitation.files, Path(check))
+        if Path(check).is_dir() and (others := folder_files(Path(check))[1]):
+            unread = (f"not recited: {plural(len(others), 'file')} of it, such as {others[0]}",)
     if output is not None:
         watch.stage("writing")
         _write(recitation.files, Path(output))

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import byheart
+
 BOOK = "\ufeffthe cat sat.\r\nThe dog\tran\n\n  and the cat ran. \n".encode()
 
 
@@ -117,7 +119,17 @@ def test_a_file_more_in_the_folder_is_a_difference(run, tmp_path, monkeypatch):
     (tmp_path / "in" / "a.txt").write_text("this is one\n")
     run("compile", "in", "-o", "in.model")
     (tmp_path / "in" / ".hidden").write_text("not read")
-    assert run("recite", "in.model", "--check", "in")[0] == 0
+    code, output, _ = run("recite", "in.model", "--check", "in")
+    assert code == 0 and "not recited: 1 file of it, such as .hidden" in output
     (tmp_path / "in" / "b.txt").write_text("that is two\n")
     code, output, _ = run("recite", "in.model", "--check", "in")
     assert code == 1 and "b.txt is there, and not recited" in " ".join(output.split())
+
+
+def test_a_dataset_is_compared_as_it_was_loaded(tmp_path):
+    """Whoever loads it himself has left out what it leaves out."""
+    (tmp_path / "t.csv").write_text("q,a\nx y z,1\nz w,2\ny x,2\n")
+    data = byheart.load(tmp_path / "t.csv", input=["q"], label="a", length=2)
+    model = byheart.compile(data)
+    assert data.left_out["length"] and byheart.recite(model, check=data).holds
+    assert not byheart.recite(model, check=tmp_path / "t.csv").holds
