@@ -73,9 +73,7 @@ def codes(text: str) -> str:
 
 def gap(before: str, after: str) -> str:
     """What stands between two tokens of text, as a printer would set them."""
-    if not before or after[0] in CLOSING or before[-1] in OPENING:
-        return ""
-    return " "
+    return "" if not before or after[0] in CLOSING or before[-1] in OPENING else " "
 
 
 def typeset(tokens: Sequence[str]) -> str:

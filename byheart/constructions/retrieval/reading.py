@@ -331,9 +331,7 @@ def _reach(fired, program, values):
                     lanes[lane] += values[unit]
         payload = 0.0
         for t in range(folds - 1, -1, -1):
-            number = 0.0
-            if program.stored[t] >= 0:
-                number = values[program.stored[t]]
+            number = values[program.stored[t]] if program.stored[t] >= 0 else 0.0
             for e in range(program.first[t], program.first[t + 1]):
                 if (fired[i] >> uint64(program.kept[e])) & ONE:
                     number += values[program.numbers[e]]

@@ -156,9 +156,7 @@ def _mapping(value: Mapping, name: str) -> Table:
     if same and not any(isinstance(cell, Mapping) for entry in lists for cell in entry[:1]):
         return _frame(value, list(value), name)
     paths = list(_paths(value, DEPTH))[:NAMED]
-    where = WANTED
-    if paths:
-        where = f"choose them with {_with_columns(value, paths[0], name)}"
+    where = f"choose them with {_with_columns(value, paths[0], name)}" if paths else WANTED
     where += f"; there are also {', '.join(paths[1:])}" if paths[1:] else ""
     raise ByheartError(f"{name} is not a list of records; {where}.")
 

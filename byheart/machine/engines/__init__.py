@@ -62,9 +62,7 @@ class Workers:
     @property
     def here(self) -> int:
         """How many tasks run on this machine at a time; a cluster counts as one."""
-        if self.engine == "ray":
-            return 1
-        return self.jobs or len(os.sched_getaffinity(0))
+        return 1 if self.engine == "ray" else self.jobs or len(os.sched_getaffinity(0))
 
     def check(self) -> None:
         """ByheartError if the package that the engine needs is not installed."""

@@ -151,9 +151,7 @@ def spanning(activation: str, b: Rationals) -> list[int]:
 
 def always_dependent(activation: str, b: Rationals) -> int | None:
     """How many columns, at least, are dependent for every a: those of a pair, or of two pairs."""
-    if len(spanning(activation, b)) == len(b):
-        return None
-    return 2 + 2 * SYMMETRY[activation]
+    return None if len(spanning(activation, b)) == len(b) else 2 + 2 * SYMMETRY[activation]
 
 
 class Minors:
