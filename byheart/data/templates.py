@@ -43,8 +43,9 @@ def check(
         raise ByheartError(
             "`template=...` needs either `answer=...`, such as '{ceo}', or `label=...`, a column."
         )
-    for text in templates:
+    for text in (*templates, *([] if answer is None else [answer])):
         if not fields([text]):
+            option = "template" if text in templates else "answer"
             raise ByheartError(
-                f"`template={text!r}` names no column; write it as 'The CEO of {{company}} is'."
+                f"`{option}={text!r}` names no column; columns stand in braces, as in '{{company}}'."
             )
