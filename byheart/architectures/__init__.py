@@ -13,6 +13,7 @@ from .description import Architecture
 from .papers import dana2024, dana2024_mlp, dana2024_program, decoder, kajitsuka2025, madden2024
 from .public import PUBLIC, lora_gpt2, public_architecture, small_gpt2
 
+ADAPTED = "gpt2-lora"  # what `measure` trains for `adapter="lora"`
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
     "dana2024-program": dana2024_program,
@@ -21,15 +22,15 @@ ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "kajitsuka2025": kajitsuka2025,
     "decoder": decoder,
     "gpt2": small_gpt2,  # of given sizes; without sizes it is the public one
-    "gpt2-lora": lora_gpt2,
+    ADAPTED: lora_gpt2,
 }
-NAMES = tuple(dict.fromkeys((*ARCHITECTURES, *PUBLIC)))
+NAMES = tuple(x for x in dict.fromkeys((*ARCHITECTURES, *PUBLIC)) if x != ADAPTED)
 SIZES = {"width": "neurons"}  # the paper's word where it is another one
 
 
 def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
     """The architecture of this name and sizes, or of a Hugging Face config.json or its folder."""
-    if name not in NAMES and not is_config(name):
+    if name not in (*NAMES, ADAPTED) and not is_config(name):
         raise ByheartError(
             f"there is no architecture {name!r}; there are: {', '.join(NAMES)}, and the "
             f"config.json of a model of another size ({', '.join(KINDS)})."

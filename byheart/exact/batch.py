@@ -135,11 +135,16 @@ def exact_integers(vectors: NDArray, more: Sequence[tuple[Dyadic, ...]]) -> tupl
     They are int64 where those of up to 62 bits suffice, else Python's integers.
     """
     whole, powers = _odd(vectors) if vectors.dtype.kind == "f" else (vectors, np.zeros(1, np.int64))
+    if vectors.dtype.kind == "O":  # Python's integers, or fractions of them by powers of two
+        whole = np.frompyfunc(lambda x: x.numerator, 1, 1)(vectors)
+        powers = np.frompyfunc(lambda x: 1 - x.denominator.bit_length(), 1, 1)(vectors)
     rows = [x for row in more for x in row]
     exponent = min([0, int(powers.min(initial=0)), *(x.exponent for x in rows)])
     last = [x.mantissa << x.exponent - exponent for x in rows]
     longest = max((abs(x).bit_length() for x in last), default=0)
-    if exponent or vectors.dtype.kind == "f":
+    if vectors.dtype.kind == "O":
+        longest = 63
+    elif exponent or vectors.dtype.kind == "f":
         ends = float(vectors.min(initial=0)), float(vectors.max(initial=0))
         longest = max([longest, *(math.frexp(x)[1] - exponent for x in ends if x)])
     if longest > 62:

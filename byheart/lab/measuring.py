@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..architectures import ADAPTED
 from ..architectures.trainable import TrainingBounds, trainable
 from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
@@ -253,7 +254,7 @@ def measure(
     if adapter is not None:
         if (architecture, adapter) != ("gpt2", "lora"):
             raise ByheartError("`adapter='lora'` is for gpt2, and there is no other; leave it out.")
-        architecture = "gpt2-lora"
+        architecture = ADAPTED
     record = trainable(architecture)
     if loss not in LOSSES:
         raise OptionError("loss", loss, f"must be {' or '.join(LOSSES)}")

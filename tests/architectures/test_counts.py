@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart.architectures import (
+    ADAPTED,
     ARCHITECTURES,
     NAMES,
     architecture,
@@ -95,8 +96,8 @@ HEADED = ("dana2024", "dana2024-program")  # which take heads and their dimensio
 
 
 def calls():
-    headed = (*HEADED, "gpt2")
-    return {name: (build, (2,) if name in headed else ()) for name, build in ARCHITECTURES.items()}
+    more = dict.fromkeys((*HEADED, "gpt2"), (2,)) | {ADAPTED: (2, 1)}
+    return {name: (build, more.get(name, ())) for name, build in ARCHITECTURES.items()}
 
 
 # --- models that anyone can download: published counts, and sums by hand

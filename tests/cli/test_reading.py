@@ -230,7 +230,7 @@ def test_the_first_rows_are_shown_as_they_are_understood(run):
             "d.json",
             '{"n": 1, "rows": [{"a": "x", "b": "y"}, {"a": "z", "b": "w"}]}',
             (),
-            "choose them with --records rows --input a --label b.",
+            "choose them with --records rows --input a --label b (2 contexts, 0 conflicts).",
         ),
         ("d.json", '{"n": 1, "rows": [{"input": "x", "label": 2}]}', (), "with --records rows."),
         ("d.json", '{"n": 1, "rows": [{"a": "x"}, 7]}', (), "choose them with --records rows."),

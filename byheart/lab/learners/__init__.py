@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from numpy.typing import NDArray
 
-from ...architectures import Architecture
+from ...architectures import ADAPTED, Architecture
 from ...architectures.trainable import trainable
 from ..problem import Problem
 
@@ -61,5 +61,5 @@ def learner(
         kind = Program if record.shared else Decoder
         return kind(architecture, generator)
     if record.problem == "prefixes":
-        return (LoRA if architecture.name == "gpt2-lora" else GPT2)(architecture, generator, shrink)
+        return (LoRA if architecture.name == ADAPTED else GPT2)(architecture, generator, shrink)
     return start(architecture, problem, generator, shrink)
