@@ -16,7 +16,7 @@ from statistics import median
 import byheart
 from byheart.data.generate import random
 
-from .report import Options, facts, table
+from .report import Options, table
 
 MARK = "<|endoftext|>"
 STORIES, RANDOM = "150 TinyStories", "10,000 random sequences, 1,000 labels"
@@ -50,7 +50,7 @@ def compiled(name: str, dataset: byheart.Dataset, minimise: str) -> dict:
     row = {
         "data": name,
         "minimise": minimise,
-        "contexts": facts(model)["contexts"],
+        "contexts": model.record.data.contexts,
         "labels": len(model.labels),
         "nonzero": model.parameters.nonzero,
         "entropy": model.bits.entropy,
@@ -95,7 +95,8 @@ def measure(options: Options) -> list[dict]:
     ]
     if not options.tiny and (options.data / "counterfact.jsonl").exists():
         rows.append(compiled(PARIS, facts_of(options.data / "counterfact.jsonl"), "nonzero"))
-    return rows + [rarely(count, share) for share in SHARES]
+    shares = SHARES[:1] if options.tiny else SHARES
+    return rows + [rarely(count, share) for share in shares]
 
 
 def markdown(rows: list[dict]) -> str:
@@ -116,8 +117,8 @@ def missed(rows: list[dict]) -> list[str]:
     default = [row for row in rows if row["minimise"] == "nonzero" and row["data"] in LIMITS]
     found = [x["data"] for x in default if x["total"] > LIMITS[x["data"]] * x["entropy"]]
     rare = {row["share"]: row for row in rows if "share" in row}
-    for share, (parameters, bits) in RARE.items():
-        row = rare[share]
+    for share in RARE.keys() & rare.keys():
+        row, (parameters, bits) = rare[share], RARE[share]
         small = row["nonzero"] <= parameters and row["total"] <= bits
         if not small or row["cpu_seconds"] > TWICE * rare[0.5]["cpu_seconds"]:
             found.append(row["data"])

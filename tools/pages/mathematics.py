@@ -34,7 +34,7 @@ def mathematics(text: str) -> str:
     """Markdown of the text, with its formulas as MathML.
 
     >>> mathematics("at least sqrt(N) of a sum")
-    'at least <math><msqrt><mi>N</mi></msqrt></math> of a sum'
+    'at least <math alttext="sqrt(N)"><msqrt><mi>N</mi></msqrt></math> of a sum'
     """
     pieces = re.split(r"(`[^`]*`)", text)
     return "".join(x if x.startswith("`") else _prose(x) for x in pieces)
@@ -48,7 +48,8 @@ def _prose(text: str) -> str:
         while end > begin:
             run = tokens[begin:end]
             try:
-                parts.append(f"<math>{formula(run)}</math>")
+                typed = escape("".join(word for _, word in run))
+                parts.append(f'<math alttext="{typed}">{formula(run)}</math>')
                 break
             except Unclear:
                 end = (
