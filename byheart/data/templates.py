@@ -47,5 +47,5 @@ def check(
         if not fields([text]):
             option = "template" if text in templates else "answer"
             raise ByheartError(
-                f"`{option}={text!r}` names no column; columns stand in braces, as in '{{company}}'."
+                f"`{option}={text!r}` names no column; columns stand in braces: '{{company}}'."
             )

@@ -72,7 +72,7 @@ def test_an_empty_cell_empties_the_row(table):
     [
         ({"template": "The CEO of {compny} is", "answer": "{ceo}"}, 'did you mean "company"'),
         ({"template": "The CEO is", "answer": "{ceo}"}, "names no column"),
-        ({"template": "The CEO of {company} is", "answer": "ceo"}, "answer='ceo'` names no column"),
+        ({"template": "The CEO of {company} is", "answer": "ceo"}, "answer='ceo' names no column"),
         ({"template": "{company}"}, "needs either"),
         ({"template": "{company}", "answer": "{ceo}", "label": "ceo"}, "needs either"),
         ({"answer": "{ceo}", "label": "ceo"}, "give both"),
