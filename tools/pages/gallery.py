@@ -16,7 +16,7 @@ import byheart
 from byheart import pictures
 from byheart.constructions import ALL
 from byheart.constructions.base import Construction
-from byheart.stock.show import WITHIN
+from byheart.stock.show import within
 from byheart.theory.papers import cited
 from byheart.theory.statements import STATEMENTS
 from byheart.views.network import draw
@@ -366,7 +366,7 @@ def proof(form: Construction) -> str:
     """On what grounds models of the method are called proved."""
     if form.claim.name == "recites":
         return (
-            f"Every prompt is *proved* {WITHIN}, by bounds of its rounding errors. "
+            f"Every prompt is *proved* within {within("float32")}, by bounds of its rounding errors. "
             "The independent checker repeats it:"
         )
     if form.claim.name == "distributions":
