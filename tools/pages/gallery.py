@@ -366,8 +366,8 @@ def proof(form: Construction) -> str:
     """On what grounds models of the method are called proved."""
     if form.claim.name == "recites":
         return (
-            f"Every prompt is *proved* within {within("float32")}, by bounds of its rounding errors. "
-            "The independent checker repeats it:"
+            f"Every prompt is *proved* within {within('float32')}, by bounds of its rounding "
+            "errors. The independent checker repeats it:"
         )
     if form.claim.name == "distributions":
         return (
