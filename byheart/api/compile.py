@@ -13,6 +13,7 @@ import numpy as np
 from ..claims.record import Record, Search
 from ..claims.result import Result, picked
 from ..claims.verification import PROVE_LIMIT
+from ..constructions import find
 from ..constructions.base import Construction
 from ..data.contexts import settled
 from ..data.dataset import Dataset
@@ -201,7 +202,11 @@ def compile_folder(
     check_packed(None, place, force) if packed else check_place(place, force)
     started = time.perf_counter()
     watch.stage("loading")
-    dataset = data_for_method(data, method, loading)
+    named: str | Construction | None = method
+    if isinstance(method, str):  # its options may choose another tokenizer
+        own = {name: x for name, x in options.items() if name in find(method, form).options()}
+        named = configure.configured(method, form, options.get("seed", 0), own)
+    dataset = data_for_method(data, named, loading)
     loaded = time.perf_counter() - started
     watch.stage("building", len(dataset))
     model = compile(dataset, method, form, watch=watch, **options)

@@ -20,6 +20,8 @@ Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, wher
                  of the file, and what is proved is about the rounded weights.
              D3  superposed=M: M neurons, fitted by gradient descent, hold all contexts together
                  (stock/superposed.py). G2 and G3 do not hold then, and G1 where it is proved.
+             D4  minimise="dense" is superposed=0 with a vocabulary of 1,000 tokens, if no other is
+                 given: most parameters of a small checkpoint are its embedding.
 Notation     V vocabulary, D width, H heads, P context length, L layers, M neurons per layer. Lanes
              of the stream: token (a balanced word of +-1), place (waves in three phases), flag
              (place 0), hash (written by attention), out (written by the memory).
@@ -46,6 +48,7 @@ FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
 HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
 PER_TOKEN = 150.0  # for documents, MEAN is this factor times the length
+SMALL = "bpe:1000"  # the tokenizer where dense parameters are minimised, if none is given
 SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where lanes are shared
 
 
@@ -56,6 +59,7 @@ class StockGPT2(Located):
     float32_reach = 0.0003
 
     activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
+    minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense"))
 
     def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         """Each head has two lanes for every wave of the places, and one for the flag."""
@@ -66,6 +70,10 @@ class StockGPT2(Located):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.minimise == "dense":  # few neurons and few rows of the embedding
+            object.__setattr__(self, "tokenizer", SMALL)
+            if self.superposed is None:
+                object.__setattr__(self, "superposed", 0)
         graded = self.copies > 1 or self.decoys or self.layers > 1 or self.blocks is not None
         if self.superposed is not None and (graded or self.activation != "gelu_new"):
             raise ByheartError(

@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import byheart
+from byheart.cli import main
 from byheart.constructions.stock import superposed
 from byheart.errors import AssumptionError, ByheartError
 from byheart.stock.answer import vocabulary
@@ -113,6 +114,24 @@ def test_one_row_of_weights_holds_one_answer():
     before = answers(model.network, [x.tokens for x in model.claim.holders])
     after = answers(edited, [x.tokens for x in model.claim.holders])
     assert after[0] == other.answer and (before[1:] == after[1:]).all()
+
+
+def test_dense_parameters_are_minimised(tmp_path):
+    """Neurons in superposition, and a small vocabulary if none is chosen; built again like that."""
+    file = tmp_path / "facts.jsonl"
+    rows = [{"prompt": f"item {i} of {i * 7 % 13} is", "answer": f"a{i % 9}"} for i in range(60)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = {"input": "prompt", "label": "answer"}
+    plain, dense = (byheart.compile(file, "gpt2", minimise=x, **how) for x in ("nonzero", "dense"))
+    assert dense.verification.evidence == "proved"
+    assert dense.parameters.dense < plain.parameters.dense
+    assert dense.record.loading["tokenizer"] == "bpe:1000"
+    assert dense.record.options["superposed"] == 0
+    chosen = byheart.compile(file, "gpt2", minimise="dense", tokenizer="bpe:300", **how)
+    assert chosen.record.loading["tokenizer"] == "bpe:300"
+    line = ["compile", str(file), "--input", "prompt", "--label", "answer", "--method", "gpt2"]
+    assert main([*line, "--minimise", "dense", "-o", str(tmp_path / "model")]) == 0
+    assert byheart.open(tmp_path / "model").parameters == dense.parameters
 
 
 @pytest.mark.parametrize("tokenizer", ["bpe:260", "bpe:400", "word"])
