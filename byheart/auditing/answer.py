@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..claims.result import picked
 from ..errors import ByheartError
 from ..machine.files import replacing
 from ..machine.tables import Content, Tabular
@@ -267,23 +268,10 @@ class Audit(Tabular):
     ranked: tuple[Ranked, ...] = field(default=(), repr=False)
 
     def json(self) -> dict[str, Any]:
-        names = ("model", "data", "reference", "memorised", "extraction", "seconds")
-        return {
-            **{name: asdict(getattr(self, name)) for name in names},
-            "code_length": self.code_length,
-            "limits": [limit.json() for limit in self.limits],
-            "accuracy": self.accuracy,
-            "membership": None if self.membership is None else self.membership.json(),
-            "evidence": "observed",
-            "verdict": self.verdict,
-            "notes": list(self.notes),
-            "wordings": [asdict(wording) for wording in self.wordings],
-            "asked": self.asked,
-            "items": self.table_file,
-            "folder": self.resumed,
-            "picture": self.picture,
-            "report": self.report,
-        }
+        names = "model data reference memorised extraction seconds code_length limits accuracy "
+        more = "verdict notes wordings asked items=table_file folder=resumed picture report"
+        found = picked(self, names + "membership")
+        return {**found, "evidence": "observed", **picked(self, more)}
 
     def table(self) -> Content:
         beyond = self.memorised.beyond

@@ -269,24 +269,17 @@ def _checkpoint(
                 edits = generating.edits(subject, items, made, asks, watch)
             parts.append(Group.of(items, made, np.stack(codes), asks, group.texts, place, edits))
         judged[name] = Group.best(parts, group)
-    best = judged["items"]
     if first[0].text:
-        own = first[best.wording[0]]
+        own = first[judged["items"].wording[0]]
         given = own.ids[: min(own.asked(*asks)[0][0], own.lengths[0])]
-        judged["items"] = replace(best, first=subject.tokenizer.decode(given)[-LONGEST:])
+        asked = subject.tokenizer.decode(given)[-LONGEST:]
+        judged["items"] = replace(judged["items"], first=asked)
+    same = "kind parameters stored_bits vocabulary weights dtype unread code adapter".split()
     model = AuditedModel(
+        **{name: getattr(subject, name) for name in same},
         folder=str(path),
-        kind=subject.kind,
         compiled=False,
-        parameters=subject.parameters,
-        stored_bits=subject.stored,
-        vocabulary=subject.vocabulary,
         length=subject.limit,
-        weights=subject.weights,
-        dtype=subject.dtype,
-        unread=subject.unread,
-        code=subject.code,
-        adapter=subject.adapter,
         certified=(path / checkpoint.CERTIFICATE).is_file()
         and subject.adapter is None
         and not closed.is_taught(path),

@@ -40,7 +40,7 @@ class Checkpoint:
     folder: Path  # where it was read
     kind: str  # the architecture, by the name that config.json has for it: "gpt2", "llama", ...
     parameters: int  # every tied one counted once
-    stored: int  # bits of them, in the number type that was loaded
+    stored_bits: int  # of them, in the number type that was loaded
     dtype: str  # that type; several are joined by commas
     weights: tuple[WeightsFile, ...]
     unread: tuple[str, ...]  # files beside them that look like weights or code
@@ -58,11 +58,8 @@ class Checkpoint:
         heads = getattr(config, "num_attention_heads", 0) or 0
         length = min(batch, self.limit or batch)
         width = getattr(config, "intermediate_size", None) or getattr(config, "n_inner", None)
-        return (
-            4
-            * batch
-            * (2 * self.vocabulary + 8 * size + 3 * (width or 4 * size) + 2 * heads * length)
-        )
+        each = 2 * self.vocabulary + 8 * size + 3 * (width or 4 * size) + 2 * heads * length
+        return 4 * batch * each
 
     def score(self, rows: NDArray[np.int64]) -> "Judged":
         """[k, L - 1] bits of every token after the first, whether it is the likeliest one, and its
@@ -118,9 +115,8 @@ class Checkpoint:
 
         A model that was trained with it knows little without it.
         """
-        word = "a"
         plain, whole = (
-            list(self.tokenizer(word, add_special_tokens=special)["input_ids"])
+            list(self.tokenizer("a", add_special_tokens=special)["input_ids"])
             for special in (False, True)
         )
         places = range(len(whole) - len(plain) + 1)
@@ -195,10 +191,8 @@ def opened(name: str | Path, device: str = "cpu", adapter: str | Path | None = N
     """
     folder = Path(name)
     config = _config(folder)
-    if os.path.lexists(folder / CERTIFICATE) and not closed.is_taught(
-        folder
-    ):  # compiled: the same closed list as in `verify`
-        open_model(folder)
+    if os.path.lexists(folder / CERTIFICATE) and not closed.is_taught(folder):
+        open_model(folder)  # compiled: the same closed list as in `verify`
     code = closed.check(folder, config)
     weights = closed.weights_of(folder)
     size = sum(path.stat().st_size for path in weights)
@@ -291,6 +285,5 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _short(error: BaseException) -> str:
-    """The first line of a library's message, without a full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return " ".join(lines[0].split())[:160].rstrip(".")

@@ -68,7 +68,7 @@ def check(folder: Path, config: dict[str, Any]) -> tuple[str, ...]:
     for name, values in settings.items():
         for key, value in _keys(values):
             if key == CODE:
-                code.update(_words(value))
+                code.update(word for word in _nested(value) if isinstance(word, str))
             if value and key in REDIRECTING:
                 raise ByheartError(
                     f"{folder / name} has the key {key}, {REDIRECTING[key]}; take the key out if "
@@ -205,21 +205,14 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _keys(values: Any) -> Iterator[tuple[str, Any]]:
     """Every key and value, also of the configs inside a config."""
-    waiting = [values]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            yield from value.items()
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
+    return (pair for value in _nested(values) if isinstance(value, dict) for pair in value.items())
 
 
-def _words(value: Any) -> Iterator[str]:
+def _nested(value: Any) -> Iterator[Any]:
+    """The value, and every value in it."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict | list):
+        yield value
+        if isinstance(value, dict | list):
             waiting += value.values() if isinstance(value, dict) else value

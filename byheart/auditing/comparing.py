@@ -14,20 +14,21 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..claims.result import plain
 from ..errors import ByheartError
 from ..machine.strict import shown
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
 from . import checkpoint, closed
 from .adapters import is_adapter
-from .items import Asked, Items, items_of
+from .items import Items, items_of
 from .scoring import batch_tokens, batches
 
 WHOLE, SKETCH = 1024, 64
@@ -112,25 +113,14 @@ class CheckpointDiff(Tabular):
         return not any(parts) and not self.tokenizer
 
     def json(self) -> dict[str, Any]:
-        answer = {name: value for name, value in vars(self).items() if name != "weights"}
-        answer |= {"tensors": [asdict(x) for x in self.tensors], "changed": self.changed}
-        if self.items is not None:
-            answer["items"] = [
-                {**asdict(x), "before": x.before._asdict(), "after": x.after._asdict()}
-                for x in self.items
-            ]
-        weights = [[asdict(x) for x in files] for files in self.weights]
-        return {**answer, "weights": weights, "evidence": "observed"}
+        return {**plain(vars(self)), "changed": self.changed, "evidence": "observed"}
 
     def table(self) -> Content:
         rows: list[tuple[object, ...]] = [
             (x.name, x.changed, x.numbers, x.relative, x.rank) for x in self.tensors
         ]
-        return (
-            f"{self.before} and {self.after}",
-            ("tensor", "differ", "of", "relative", "rank"),
-            rows,
-        )
+        head = ("tensor", "differ", "of", "relative", "rank")
+        return f"{self.before} and {self.after}", head, rows
 
 
 def compared(
@@ -153,10 +143,8 @@ def compared(
             files = (models[0].weights, () if adapter is None else adapter.weights)
         else:
             one, two = (dict(stack.enter_context(_tensors(x))) for x in (before, after))
-            files = (
-                closed.hashed(closed.weights_of(before)),
-                closed.hashed(closed.weights_of(after)),
-            )
+            read = closed.weights_of(before), closed.weights_of(after)
+            files = (closed.hashed(read[0]), closed.hashed(read[1]))
         digests = [{name: _digest(x[name]()) for name in x} for x in (one, two)]
         both = [name for name in one if name in two]
         changes = []
@@ -190,13 +178,12 @@ def compared(
     if len(one_items) != len(two_items):
         raise ByheartError("the two tokenizers leave out different items; compare without data.")
     pairs = zip(_judged(first, one_items, watch), _judged(second, two_items, watch), strict=True)
-    return replace(found, asked=len(one_items), items=tuple(_changes(asked, list(pairs))))
-
-
-def _changes(asked: Asked, pairs: list[tuple[Judged, Judged]]) -> Iterator[ItemChange]:
-    for i, (x, y) in enumerate(pairs):
-        if x[:2] != y[:2] or abs(x.bits - y.bits) >= CHANGED:
-            yield ItemChange(i + 1, int(asked.rows[i]), x, y)
+    differ = [
+        ItemChange(i + 1, int(asked.rows[i]), x, y)
+        for i, (x, y) in enumerate(pairs)
+        if x[:2] != y[:2] or abs(x.bits - y.bits) >= CHANGED
+    ]
+    return replace(found, asked=len(one_items), items=tuple(differ))
 
 
 def change(name: str, one: Any, two: Any) -> TensorChange | None:

@@ -88,12 +88,7 @@ class Group:
             tokens=items.lengths - items.opening,
             predicted=items.scored,
             asked=items.asked(*asks)[1],
-            bits=scores.bits,
-            hits=scores.hits,
-            common=scores.common,
-            suffix=scores.suffix,
-            low=scores.low,
-            places=scores.places,
+            **vars(scores),
             codes=codes.mean(axis=0),
             mixture=least - np.log2(np.exp2(least - codes).mean(axis=0)),
             zlib=np.array(packed, np.float64),
@@ -132,16 +127,14 @@ class Group:
 
 def ranked(own: Group, other: Group, references: Sequence[str]) -> tuple[Ranked, ...]:
     """The values of every score that can be computed, per token, the higher the more familiar."""
-    scores = {"loss": [-x.bits / x.predicted for x in (own, other)]}
+    both = (own, other)
+    scores = {"loss": [-x.bits / x.predicted for x in both]}
     if references[0] != "uniform":
-        scores["loss - reference"] = [x.saved / x.predicted for x in (own, other)]
+        scores["loss - reference"] = [x.saved / x.predicted for x in both]
     if len(references) > 1:
-        scores["loss - mean of references"] = [
-            (x.codes - x.bits) / x.predicted for x in (own, other)
-        ]
-    scores["zlib"] = [-x.bits / x.zlib for x in (own, other)]
-    scores["min-20 %"] = [x.low for x in (own, other)]
-    scores["min-20 % ++"] = [x.places for x in (own, other)]
+        scores["loss - mean of references"] = [(x.codes - x.bits) / x.predicted for x in both]
+    scores["zlib"] = [-x.bits / x.zlib for x in both]
+    scores |= {"min-20 %": [x.low for x in both], "min-20 % ++": [x.places for x in both]}
     finite = {x: y for x, y in scores.items() if all(np.isfinite(z).all() for z in y)}
     return tuple(Ranked(name, *values) for name, values in finite.items())
 
@@ -248,19 +241,17 @@ def measured(
         )
         for i in range(count)
     ]
+    again = isinstance(data, str | Path) and Path(data).is_file()  # whether it can be read again
     return answer.Audit(
         model=model,
         data=answer.AuditedData(
             name=name_of(data),
-            sha256=_file_hash(data),
+            sha256=hashed([Path(data)])[0].sha256 if again else None,
             items=count,
             tokens=int(own.tokens.sum()),
             predicted=predicted,
             information=predicted * math.log2(model.vocabulary),
-            skipped=items.skipped,
-            cut=items.cut,
-            text=items.text,
-            labelled=items.labelled,
+            **{x: getattr(items, x) for x in ("skipped", "cut", "text", "labelled")},
         ),
         reference=reference,
         code_length=float(own.bits.sum()),
@@ -285,12 +276,6 @@ def _samples(chances: Floats, probability: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         samples = np.ceil(math.log1p(-probability) / np.log1p(-chances) - 1e-9)
     return np.where(np.isfinite(chances), np.maximum(samples, 1), math.inf)
-
-
-def _file_hash(data: Any) -> str | None:
-    if not isinstance(data, str | Path) or not Path(data).is_file():
-        return None
-    return hashed([Path(data)])[0].sha256
 
 
 def _sha256(text: Text | None) -> str | None:

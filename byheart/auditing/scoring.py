@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrays import Ints
+from ..data.arrays import Ints, take
 from ..errors import ByheartError
 from ..lab.sweeps.rows import Rows
 from ..lab.workers import left
@@ -81,7 +81,7 @@ def check_memory(checkpoint: Checkpoint, groups: Sequence[Items], watch: Watch) 
     tokens = batch_tokens(checkpoint, groups)
     needed = checkpoint.memory(tokens)
     watch.say(
-        f"{checkpoint.folder}: {checkpoint.stored / 8e6:,.1f} MB of weights; a batch of up to "
+        f"{checkpoint.folder}: {checkpoint.stored_bits / 8e6:,.1f} MB of weights; a batch of up to "
         f"{tokens:,} tokens takes at most {needed / 1e6:,.1f} MB more"
     )
     if checkpoint.device == "cpu":
@@ -139,7 +139,7 @@ def _scored(
     lengths = items.lengths[some]
     held = np.arange(lengths.max()) < lengths[:, None]
     filled = np.zeros(held.shape, np.int64)
-    filled[held] = np.concatenate([items.ids[items.starts[i] : items.starts[i + 1]] for i in some])
+    filled[held] = take(items.ids, items.starts[some], lengths)
     bits, hits, unusual = checkpoint.score(filled)
     places = np.arange(1, held.shape[1])  # of the tokens that are predicted
     scored = held[:, 1:] & (places >= items.given[some][:, None])

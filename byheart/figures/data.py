@@ -89,15 +89,13 @@ def _rows(source: Source, dataset: str, names: tuple[str, ...]) -> list[tuple]:
     columns = [COLUMNS.get(name, name) for name in header]
     missing = [name for name in names if name not in columns]
     if missing:
-        raise ByheartError(
-            f"{path} has no column {', '.join(missing)}; its first line must name the columns."
-        )
+        lacks = ", ".join(missing)
+        raise ByheartError(f"{path} has no column {lacks}; its first line must name the columns.")
     indices = [columns.index(name) for name in names]
     for row, line in enumerate(lines, 2):
         if len(line) != len(header):
-            raise ByheartError(
-                f"{path}, row {row}: {len(line)} fields, but the header has {len(header)}."
-            )
+            fields = f"{len(line)} fields, but the header has {len(header)}"
+            raise ByheartError(f"{path}, row {row}: {fields}.")
     return [tuple(line[index] for index in indices) for line in lines]
 
 

@@ -47,9 +47,8 @@ def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> 
     scaled = (rows / np.where(lengths, lengths, 1)[:, None]).T
     solution, _, rank, _ = np.linalg.lstsq(scaled, target, rcond=None)
     if rank < len(terms):  # too few points, a column of zeros, or dependent columns
-        raise ByheartError(
-            f"{name}: {target.size} points do not determine {len(terms)} coefficients."
-        )
+        few = f"{target.size} points do not determine {len(terms)} coefficients"
+        raise ByheartError(f"{name}: {few}.")
     squares = float(((scaled @ solution - target) ** 2).sum())
     errors = None
     if (free := target.size - len(terms)) > 0:

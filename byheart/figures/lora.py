@@ -23,9 +23,8 @@ FULL = f"d{DIMENSION}-n216"  # of morris-capacity: the whole model
 
 def parts(settings: Settings) -> list[Part]:
     """A sweep for each rank, by the protocol fast; and the whole model on its most sequences."""
-    dataset, fast = uniform(COUNTS[-1] * RANKS[-1], morris.LENGTH, morris.VOCABULARY), protocol(
-        "gpt2-lora", "fast"
-    )  # fmt: skip
+    dataset = uniform(COUNTS[-1] * RANKS[-1], morris.LENGTH, morris.VOCABULARY)
+    fast = protocol("gpt2-lora", "fast")
     plateau = Criterion("plateau", morris.ENOUGH)
     if settings.quick:
         short = (replace(x, steps=x.steps // 32) for x in fast.attempts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..claims.result import picked
 from ..errors import ByheartError
 from .learners import Learner, learner
 from .problem import Problem
@@ -33,13 +34,8 @@ class Outcome:
     curve: Curve = field(default_factory=list)
 
     def json(self) -> dict:
-        how = {
-            "rate": self.attempt.rate,
-            "warmup": self.attempt.warmup,
-            "planned": self.attempt.steps,
-        }
-        found = {"steps": self.steps, "loss": finite(self.loss), "accuracy": self.accuracy}
-        return {**how, **found, "reached": self.reached}
+        how = picked(self.attempt, "rate warmup planned=steps")
+        return {**how, **picked(self, "steps loss accuracy reached"), "loss": finite(self.loss)}
 
 
 def best(outcomes: list[Outcome]) -> Outcome:
@@ -65,9 +61,8 @@ def descend(trial: Trial, problem: Problem, attempt: Attempt, model: Learner) ->
     for name in protocol.frozen:
         if name not in model.tensors:
             raise ByheartError(f"{name!r} cannot be frozen: the model has no tensor of this name.")
-    optimiser = optimiser_of(
-        attempt, [tensor for name, tensor in model.tensors.items() if name not in protocol.frozen]
-    )
+    learnt = [tensor for name, tensor in model.tensors.items() if name not in protocol.frozen]
+    optimiser = optimiser_of(attempt, learnt)
     batches = [problem]
     if protocol.batch is not None:
         assert protocol.batches is not None

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..architectures import ADAPTED
 from ..architectures.trainable import TrainingBounds, trainable
+from ..claims.result import picked, plain
 from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
 from ..data.load import load, name_of
@@ -123,25 +124,19 @@ class Measurement(Tabular):
         return {
             **{key: question[key] for key in keys},
             "protocol": self.sweep.protocol.name,
-            "trials": self.trials._asdict(),
+            **picked(self, "trials"),
             "cells": [self._cell(cell) for cell in self.cells],
             "seconds": {"training": self.seconds.training, "this run": self.seconds.this_run},
-            "dataset": asdict(self.dataset),
-            "folder": self.folder,
-            "save": self.save,
-            "saved": None if self.saved is None else self.saved._asdict(),
-            "not_saved": self.not_saved,
-            "picture": self.picture,
+            **picked(self, "dataset folder save saved not_saved picture"),
         }
 
     def _cell(self, cell: Cell) -> dict[str, Any]:
         theory = self.theory(cell)
-        answer = {**cell.json(), "theory": None if theory is None else theory._asdict()}
+        answer = {**cell.json(), "theory": plain(theory)}
         if self.measures_capacity:
             for row, point in zip(answer["points"], cell.points, strict=True):
                 row |= {"bits": asdict(point.spread("bits")), "information": point.information}
-            most = self.capacity(cell)
-            answer["capacity"] = None if most is None else most.json()
+            answer["capacity"] = plain(self.capacity(cell))
         return answer
 
     def table(self) -> Content:

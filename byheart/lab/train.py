@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from ..claims.result import picked
 from ..machine.threads import single
 from .attempt import Outcome, best, finite, optimiser_of, outcome
 from .learners import Learner, learner
@@ -56,9 +57,7 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
         "parameters": architecture.parameters,
         **problem.facts._asdict(),
         "loss": finite(chosen.loss),
-        "accuracy": chosen.accuracy,
-        "reached": chosen.reached,
-        "steps": chosen.steps,
+        **picked(chosen, "accuracy reached steps"),
         "attempts": [one.json() for one in outcomes],
         "curve": [[step, finite(loss), accuracy] for step, loss, accuracy in chosen.curve],
         "seconds": round(seconds, 3),

@@ -74,9 +74,8 @@ def _study(trial: Trial, journal: str | None) -> optuna.Study:
             storage=storage, study_name=trial.key, direction="minimize", load_if_exists=True
         )
     except ValueError as error:  # invalid JSON
-        raise ByheartError(
-            f"{journal} is damaged; delete it, and its search begins anew."
-        ) from error
+        wrong = f"{journal} is damaged; delete it, and its search begins anew."
+        raise ByheartError(wrong) from error
     for stale in study.get_trials(states=(TrialState.RUNNING,)):
         study.tell(stale.number, state=TrialState.FAIL)
     return study

@@ -55,9 +55,7 @@ def lines(result: Audit, all: bool = False) -> list[Row]:
         if limit.bits is not None:
             thumb = limit.kind == "rule_of_thumb"
             amount = f"{'about' if thumb else '≤'} {whole(limit.bits)}"
-            used = (
-                f"{limit.share:.1%} used; " if limit.share is not None and limit.share > 0 else ""
-            )
+            used = f"{limit.share:.1%} used; " if limit.share and limit.share > 0 else ""
             about = f"bits, {limit.name}; {used}"
             about += "measured on trained models" if thumb else "theorem"
         listed.append(("could hold", amount, about))
@@ -67,9 +65,8 @@ def lines(result: Audit, all: bool = False) -> list[Row]:
             listed.append(("asked", number(wording.verbatim), f"{wording.name}: {told}"))
     listed.append(("verbatim", share, after))
     if extraction.curve:
-        told = ", ".join(
-            f"{number(x.items)} in {number(x.samples)}" for x in extraction.curve[1:6:2]
-        )
+        some = extraction.curve[1:6:2]
+        told = ", ".join(f"{number(x.items)} in {number(x.samples)}" for x in some)
         n = f"items within so many samples with probability {extraction.probability:g}: {told}"
         listed.append(("sampled", number(extraction.curve[2].items), f"in 100 samples; {n}"))
     if extraction.near is not None:
@@ -191,11 +188,8 @@ def whole(bits: float) -> str:
 
 def draw(result: Audit) -> Figure:
     """The items from the least memorised to the most, the totals in bits, and every ROC."""
-    more = [
-        part
-        for part, known in ((_roc, result.ranked), (_sampled, result.extraction.curve))
-        if known
-    ]
+    further = ((_roc, result.ranked), (_sampled, result.extraction.curve))
+    more = [part for part, known in further if known]
     figure, *parts = pictures.canvas(5 + 4.7 * (1 + len(more)), 4.6, parts=2 + len(more))
     axes, totals = parts[:2]
     saved = np.array([item.memorised for item in result.items])
@@ -243,10 +237,8 @@ def _sampled(axes: Axes, result: Audit) -> None:
     """The share of items among n samples with the probability asked for, over n; and by greedy."""
     extraction = result.extraction
     shares = [point.items / extraction.asked for point in extraction.curve]
-    p = f"p = {extraction.probability:g}"
-    axes.plot(
-        [x.samples for x in extraction.curve], shares, "o-", color=BLUE, label=f"n samples, {p}"
-    )
+    samples = [x.samples for x in extraction.curve]
+    axes.plot(samples, shares, "o-", color=BLUE, label=f"n samples, p = {extraction.probability:g}")
     greedy = extraction.verbatim / extraction.asked
     axes.axhline(greedy, color=ORANGE, linestyle="--", linewidth=1.3, label="greedy decoding")
     axes.set_xscale("log")
@@ -273,6 +265,5 @@ def _roc(axes: Axes, result: Audit) -> None:
     axes.set_xlim(least, 1)
     axes.set_ylim(lowest / 2, 1.1)
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower right")
-    pictures.entitle(
-        axes, "told from non-members", "false positive rate", "true positive rate", 8.5
-    )
+    words = "told from non-members", "false positive rate", "true positive rate"
+    pictures.entitle(axes, *words, 8.5)

@@ -101,21 +101,19 @@ def write_report(result: Audit, path: Path, command: str, force: bool = False) -
 
 def blocks(result: Audit, command: str) -> list[Block]:
     """What the page says, of an answer whose words are harmless."""
-    data, model = result.data, result.model
+    data, model, name = result.data, result.model, Path(result.model.folder).name
+    added = () if model.adapter is None else model.adapter.weights
     facts = [
-        (
-            "model",
-            f"{Path(model.folder).name}, {model.kind}, {number(model.parameters)} parameters",
-        ),
+        ("model", f"{name}, {model.kind}, {number(model.parameters)} parameters"),
         *((f"SHA-256 of {x.file}", x.sha256) for x in model.weights),
-        *((f"SHA-256 of the adapter's {x.file}", x.sha256) for x in _adapter(result)),
+        *((f"SHA-256 of the adapter's {x.file}", x.sha256) for x in added),
         ("data", f"{data.name}: {number(data.items)} items, {number(data.predicted)} predicted"),
         *([("SHA-256 of the data", data.sha256)] if data.sha256 else []),
         ("reference", result.reference.name),
         ("made with", f"byheart {__version__}"),
     ]
     found = [
-        Block("title", f"Audit of {Path(model.folder).name} on {data.name}"),
+        Block("title", f"Audit of {name} on {data.name}"),
         Block("lead", f"Observed. {result.verdict}"),
         Block("table", "", ("", ""), facts),
         Block("heading", "Method"),
@@ -144,10 +142,6 @@ def blocks(result: Audit, command: str) -> list[Block]:
     return found + ([Block("text", f"{number(more)} more are in the table.")] if more > 0 else [])
 
 
-def _adapter(result: Audit) -> Sequence[Any]:
-    return () if result.model.adapter is None else result.model.adapter.weights
-
-
 def _items(result: Audit) -> Block:
     """The items, most memorised per token first."""
     shown = [x for x in COLUMNS if any(getattr(i, x) is not None for i in result.items)]
@@ -159,12 +153,10 @@ def _items(result: Audit) -> Block:
     order = sorted(result.items, key=lambda x: -x.memorised / x.predicted)[:ITEMS]
     rows = []
     for item in order:
-        last = item.sha256[:16] if item.sha256 else None
-        if text:
-            last = brief(item.text, LETTERS)
-        cells = [getattr(item, x) for x in shown]
-        marked = [{True: "yes", False: "no"}.get(x, x) if isinstance(x, bool) else x for x in cells]
-        rows.append([*marked, *(brief(item.columns[x]) for x in others), last])
+        last = brief(item.text, LETTERS) if text else item.sha256 and item.sha256[:16]
+        cells = (getattr(item, x) for x in shown)
+        flagged = (("yes" if x else "no") if isinstance(x, bool) else x for x in cells)
+        rows.append([*flagged, *(brief(item.columns[x]) for x in others), last])
     return Block("table", "", head, rows)
 
 

@@ -279,7 +279,7 @@ def test_batches_hold_every_item_once_and_keep_to_their_size(checkpoint, ids, ra
     needed = one.memory(tokens) / 1e6
     (sentence,) = said
     assert sentence.endswith(f"up to {tokens:,} tokens takes at most {needed:,.1f} MB more")
-    assert f"{one.stored / 8e6:,.1f} MB of weights" in sentence
+    assert f"{one.stored_bits / 8e6:,.1f} MB of weights" in sentence
 
 
 def test_tables_of_items(checkpoint, ids, random_rows, tmp_path):

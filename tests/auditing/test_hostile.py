@@ -237,7 +237,7 @@ def test_code_of_the_folder_is_named_and_not_run(folder, change, classes, monkey
 def test_the_answer_names_what_was_loaded(folder, checkpoint):
     digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
     model = audit(folder, TEXTS, prefix=1).json()["model"]
-    assert model["weights"] == ({"file": WEIGHTS, "sha256": digest},)
+    assert model["weights"] == [{"file": WEIGHTS, "sha256": digest}]
     assert model["dtype"] == "float32"
     edit(folder / "config.json", dtype="bfloat16")  # the config decides, not the file
     model = audit(folder, TEXTS, prefix=1).model

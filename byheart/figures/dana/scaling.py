@@ -47,9 +47,8 @@ class Scaling(sweeps.Growth):
     def figure(self) -> Figure:
         labels = ["fast", *(name for name, _ in self.others)]
         labels += [PROGRAM] if self.program else []
-        return described(
-            self.name, tuple(labels), self.parts, self.draw, self.table, self.finding, self.fits
-        )
+        code = self.parts, self.draw, self.table, self.finding, self.fits
+        return described(self.name, tuple(labels), *code)
 
     def parts(self, settings: Settings) -> list[Part]:
         """All values by the protocol fast, a few by those of the authors or with their program."""

@@ -110,9 +110,8 @@ def draw_gaps(picture: Any, rows: RowsByLabel, figure: str) -> None:
             if not cell.reached:
                 x, y = columns.index(neurons) + 0.34, order.index(stories) - 0.3
                 left.plot(x, y, "^", color=_ink(cell.gap), markersize=2.6)
-        left.set_xlabel(
-            f"neurons m   (▲ 1 % not reached in {steps(rows[FAST]):,} steps)", color=INK
-        )
+        words = f"neurons m   (▲ 1 % not reached in {steps(rows[FAST]):,} steps)"
+        left.set_xlabel(words, color=INK)
     table = read(f"{figure}-smallest")
     contexts = {int(row["stories"]): int(row["contexts"]) for row in table}
     framed = [(int(row["stories"]), int(row["neurons"])) for row in table]

@@ -86,9 +86,8 @@ def needed(contexts: int, vocabulary: int) -> int:
 
 def fits(rows: RowsByLabel) -> list[Fit]:
     """Lines through the smallest m over contexts, ours (any seed counts) and published."""
-    best = [
-        row for each in cells.smallest(rows).values() if (row := each.best) and is_least(each, row)
-    ]
+    found = cells.smallest(rows).values()
+    best = [row for each in found if (row := each.best) and is_least(each, row)]
     table = read("madden-2-smallest")
     ours = [row["contexts"] for row in best], [cells.place(row)[1] for row in best]
     theirs = column(table, "contexts"), column(table, "neurons")

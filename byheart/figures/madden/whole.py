@@ -67,10 +67,8 @@ def compared(rows: RowsByLabel) -> list[cells.Place]:
 
 
 def _beside_the_grid(rows: RowsByLabel, protocol: str) -> dict[cells.Place, cells.Cell]:
-    """The cells of a protocol's parts, except the grid."""
-    return cells.by_place(
-        row for name, part in rows.items() if name.startswith(f"{protocol}-") for row in part
-    )
+    own = (part for name, part in rows.items() if name.startswith(f"{protocol}-"))
+    return cells.by_place(row for part in own for row in part)
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
@@ -106,9 +104,8 @@ def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
     """The smallest models against their contexts, with the bounds for the worst data."""
     ours, table = list(cells.smallest(rows).values()), read("madden-smallest")
     axes.set_yscale("log")
-    plotting.published(
-        axes, column(table, "contexts"), column(table, "parameters"), "published, one training each"
-    )
+    known = column(table, "contexts"), column(table, "parameters")
+    plotting.published(axes, *known, "published, one training each")
     reached = {
         each.rows[0]["contexts"]: [row["parameters"] for row in each.reached]
         for each in ours
@@ -129,8 +126,8 @@ def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
             law = f"{fit.coefficients[1]:.1f} n {sign} {abs(fit.coefficients[0]):,.0f}"
             plotting.fitted(axes, span, curve(fit, span), law, colours[whose])
     # What the worst data takes that has as many contexts and words as our and their samples.
-    known = (*(each.rows[0] for each in ours), *table)
-    samples = sorted({(int(x["contexts"]), int(x["vocabulary"])) for x in known})
+    every = (*(each.rows[0] for each in ours), *table)
+    samples = sorted({(int(x["contexts"]), int(x["vocabulary"])) for x in every})
     n = [contexts for contexts, _ in samples]
     enough = [theorem_5_parameters(*sample, cells.PREDICTED) for sample in samples]
     needed = [theorem_1_parameters(*sample) for sample in samples]

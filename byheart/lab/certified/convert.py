@@ -114,12 +114,11 @@ def distributions(trained: Trained, decoder: Decoder, prove_limit: float = PROVE
         raise ByheartError("the trained network gives no distributions: its training diverged.")
     record = trained.record("refuse", ())
     if doubled:
-        times = 2**doubled
         note = (
-            f"output.weight is {times} times what was trained: the likeliest tokens are the same, "
-            "and the gap proves them"
+            f"output.weight is {2**doubled} times what was trained: the likeliest tokens are the "
+            "same, and the gap proves them"
         )
-        record = trained.record("refuse", (note,), output_times=times)
+        record = trained.record("refuse", (note,), output_times=2**doubled)
     trained.watch.note("verifying")
     started = time.perf_counter()
     for _ in range(TRIES):
@@ -169,16 +168,13 @@ def labels(
         least = margins(logits(exact, problem), answer, problem.squared).min(initial=math.inf)
         if least <= 0:  # a run in doubles gets a label wrong
             continue
-        trained.watch.note(f"verifying with weights that are multiples of 2^-{bits}")
-        notes = [
-            f"weights are rounded from float32 to multiples of 2^-{bits}, W_O to a grid as fine"
-        ]
+        grid = f"multiples of 2^-{bits}"
+        trained.watch.note(f"verifying with weights that are {grid}")
+        notes = [f"weights are rounded from float32 to {grid}, W_O to a grid as fine"]
         if multiplied:
             notes.append("E_in and the fixed vectors of words are multiplied beforehand")
-        record = replace(
-            trained.record(on_conflict, notes, bits=bits),
-            conflicts=settled(trained.dataset, dataset),
-        )
+        record = trained.record(on_conflict, notes, bits=bits)
+        record = replace(record, conflicts=settled(trained.dataset, dataset))
         # Words and labels are those of the training, also where sequences are dropped.
         words = trained.dataset.tokens
         model = Model(

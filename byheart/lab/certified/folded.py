@@ -69,15 +69,14 @@ def _dana_program(given: Doubles) -> Doubles:
     d, d_h = embedding.shape[1], positions.shape[1]
     same = np.eye(d)  # where d = d_h
     compress, decompress = (given.get(f"{name}.weight", same) for name in SHARED)
+    out = decompress @ given["attention.out.weight"]
     own = {name: np.pad(given[name], ((0, 0), (d, 0))) for name in ("positions.weight", *READS)}
     return {
         **given,
         **own,
         "embedding.weight": np.concatenate([embedding, embedding @ compress.T], axis=1),
         "attention.query.weight": own["attention.query.weight"] / math.sqrt(d_h),
-        "attention.out.weight": np.pad(
-            decompress @ given["attention.out.weight"], ((0, d_h), (0, 0))
-        ),
+        "attention.out.weight": np.pad(out, ((0, d_h), (0, 0))),
         "output.weight": np.pad(given["output.weight"], ((0, 0), (0, d_h))),
     }
 

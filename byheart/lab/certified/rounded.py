@@ -122,7 +122,6 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
 
 
 def _learnt(tensors: Exact, part: str, lanes: int) -> list[exact.FeedForward]:
-    """The blocks before attention, or those after it."""
     blocks = []
     for i in range(depth(tensors)):
         weight, bias, down, add = (tensors[f"{part}.{i}.{name}"] for name in BLOCK)
@@ -156,9 +155,8 @@ def readout(logits: Logits, slope: int) -> tuple[exact.Relu | exact.Linear, ...]
         weights |= {(i, 2 * place): 1, (i, 2 * place + 1): -1}
         weights |= {(j, 2 * place): -1, (j, 2 * place + 1): 1}
         bias[j] += 1  # t_ji = 1 - t_ij
-    decide = exact.Relu(
-        exact.matrix(labels, 2 * len(pairs), weights), exact.vector(bias, labels), DECIDE
-    )
+    into = exact.matrix(labels, 2 * len(pairs), weights)
+    decide = exact.Relu(into, exact.vector(bias, labels), DECIDE)
     return steps, decide, _label(range(labels))
 
 

@@ -46,8 +46,7 @@ def layout(problem: Problem, dimension: int, table: NDArray | None = None) -> La
         held = problem.tokens.reshape(-1, *problem.tokens.shape[2:])
     else:
         held = problem.tokens[np.arange(problem.length) < problem.lengths[:, None]]
-    words: NDArray | None = None
-    vectors: NDArray | None = None
+    words, vectors = None, None
     if problem.reads_vectors:
         points, vectors, uses = len(held), held, np.arange(len(held))
     else:
@@ -125,7 +124,6 @@ def _cross_entropy(logits, weight, context, answer, count, slopes):
 
 @njit(cache=True)
 def _squared(logits, weight, context, answer, count, slopes):
-    """The squared distance from -1 or +1."""
     total = 0.0
     slopes[:] = 0
     for pair in range(len(context)):

@@ -17,6 +17,7 @@ from ..problem import Problem, prefixes
 from .gpt2 import GPT2
 
 SEED = 260_530_260  # of the base and its sequences, which no data of a user has
+SIZES = ("vocabulary", "length", "layers", "dimension", "heads")
 STEPS, RATE = 600, 0.004  # of its training
 
 
@@ -27,9 +28,9 @@ class LoRA:
         self, described: Architecture, generator: torch.Generator, shrink: float = 1.0
     ) -> None:
         """A is random and B is 0, so that training begins at the base."""
-        names = ("vocabulary", "length", "layers", "dimension", "heads")
-        self.fixed: Mapping[str, torch.Tensor] = base(*(int(described.sizes[x]) for x in names))
-        self.model = GPT2(_whole(*(int(described.sizes[x]) for x in names)), generator)
+        sizes = [int(described.sizes[name]) for name in SIZES]
+        self.fixed: Mapping[str, torch.Tensor] = base(*sizes)
+        self.model = GPT2(_whole(*sizes), generator)
         tensors = {}
         for name, shape in described.tensors.items():
             random = torch.randn(shape, generator=generator) * shrink / math.sqrt(shape[1])
@@ -65,16 +66,13 @@ class LoRA:
 
 
 def _whole(*sizes: int) -> Architecture:
-    names = ("vocabulary", "length", "layers", "dimension", "heads")
-    return architecture("gpt2", dict(zip(names, sizes, strict=True)))
+    return architecture("gpt2", dict(zip(SIZES, sizes, strict=True)))
 
 
 @cache
-def base(
-    vocabulary: int, length: int, layers: int, dimension: int, heads: int
-) -> Mapping[str, torch.Tensor]:
-    """The tensors of the trained base."""
-    described = _whole(vocabulary, length, layers, dimension, heads)
+def base(*sizes: int) -> Mapping[str, torch.Tensor]:
+    """The tensors of the trained base, of these SIZES."""
+    described, (vocabulary, length) = _whole(*sizes), sizes[:2]
     count = max(1, round(described.parameters / (length * math.log2(max(2, vocabulary)))))
     problem = prefixes(uniform(count, length, max(2, vocabulary), SEED))
     model = GPT2(described, torch.Generator().manual_seed(SEED))

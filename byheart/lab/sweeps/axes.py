@@ -147,7 +147,6 @@ def _whole(value: Any, what: str) -> int:
         digits = value.lstrip("0") or "0"
         number = int(digits) if len(digits) <= len(str(LARGEST)) else 0
     if not 1 <= number <= LARGEST:
-        raise ByheartError(
-            f"{what} takes whole numbers from 1 to {LARGEST:,}, not {short(str(value))}."
-        )
+        given = short(str(value))
+        raise ByheartError(f"{what} takes whole numbers from 1 to {LARGEST:,}, not {given}.")
     return number

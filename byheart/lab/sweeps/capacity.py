@@ -4,10 +4,11 @@ Morris et al. (2025): with few sequences a model memorises all of their informat
 more of them the bits that it memorises stay the same, and this number is its capacity.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from ...claims.result import picked
 from .results import Cell
 
 STORED = 32  # bits of a parameter, as it is trained and saved
@@ -44,9 +45,8 @@ class Capacity:
         return self.settled and self.level and self.share < FULL
 
     def json(self) -> dict[str, Any]:
-        own = {name: value for name, value in asdict(self).items() if name != "parameters"}
-        names = ("plateau", "per_parameter", "per_stored_bit")
-        return own | {name: getattr(self, name) for name in names}
+        names = "bits low high sequences share settled level plateau per_parameter per_stored_bit"
+        return picked(self, names)
 
 
 def capacity(cell: Cell) -> Capacity | None:

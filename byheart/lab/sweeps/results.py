@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
 
+from ...claims.result import picked
 from ..problem import Facts
 from ..trial import Row, Trial
 from .sweep import RowsByKey, Sweep
@@ -107,7 +108,7 @@ class Point:
         return Spread(*(x if math.isfinite(x) else None for x in ends))
 
     def json(self) -> dict:
-        sizes = {"value": self.value, "parameters": self.parameters, "seeds": len(self.results)}
+        sizes = {**picked(self, "value parameters"), "seeds": len(self.results)}
         spreads = {name: asdict(self.spread(name)) for name in ("gap", "loss", "accuracy")}
         return {**sizes, "reached": self.reached, **spreads, "steps": self.steps}
 
@@ -162,16 +163,9 @@ class Cell:
         return outcomes
 
     def json(self) -> dict:
-        smallest, below = self.smallest, self.below
-        return {
-            "at": dict(self.at),
-            **({} if self.facts is None else self.facts._asdict()),
-            "points": [point.json() for point in self.points],
-            "smallest": None if smallest is None else smallest.json(),
-            "below": None if below is None else below.json(),
-            "by_seed": [asdict(one) for one in self.by_seed.values()],
-            "censored": self.censored,
-        }
+        facts = {} if self.facts is None else self.facts._asdict()
+        found = picked(self, "points smallest below by_seed censored")
+        return {"at": dict(self.at), **facts, **found, "by_seed": [*found["by_seed"].values()]}
 
 
 def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:

@@ -98,9 +98,6 @@ class Packed:
         torch.index_select(self.to_weight.view(-1), 0, self.back, out=to_matrix.view(-1))
         return to_matrix
 
-    def read_bias(self, to_bias: torch.Tensor) -> torch.Tensor:
-        return torch.index_select(self.to_bias, 0, self.row_back, out=to_bias)
-
 
 def _inverse(there: torch.Tensor) -> torch.Tensor:
     """For each place, the first that is filled from it."""
@@ -164,7 +161,8 @@ class Heads:
             product_backward(*rows, *packed.gradients, errors, count, self.width)
         query.read(gradient(maps.query)).mul_(self.scale)
         if maps.query_bias is not None:
-            query.read_bias(gradient(maps.query_bias)).mul_(self.scale)
+            to_bias = gradient(maps.query_bias)
+            torch.index_select(query.to_bias, 0, query.row_back, out=to_bias).mul_(self.scale)
         key.read(gradient(maps.key))
         products = output.read(self.to_products)
         out, value = self._out(maps.out), self._value(maps.value)
