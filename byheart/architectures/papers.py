@@ -186,7 +186,6 @@ def _embeddings(vocabulary: int, length: int, dimension: int) -> Tensors:
 
 
 def _attention(dimension: int, rows: int) -> Tensors:
-    """The maps to queries, keys and values of all heads, and the output map."""
     maps: Tensors = {f"attention.{x}.weight": (rows, dimension) for x in ("query", "key", "value")}
     return {**maps, "attention.out.weight": (dimension, rows)}
 

@@ -49,7 +49,6 @@ class Shape(NamedTuple):
 
 
 def _public() -> dict[str, tuple[str, Shape]]:
-    """The family and the sizes of every model of public.csv."""
     with files(__package__).joinpath("public.csv").open(encoding="ascii") as file:
         _, *rows = csv.reader(file)
     models = {}
@@ -148,7 +147,6 @@ def gated(name: str, family: Family, shape: Shape, neuron_biases: bool = False) 
 def _described(
     name: str, by: str, formula: str, inner: Tensors, shape: Shape, how: str, kind: str = "decoder"
 ) -> Architecture:
-    """The architecture with these tensors between its embedding and its unembedding."""
     vocabulary, d = shape.vocabulary, shape.dimension
     embedding: Tensors = {"embedding.weight": (vocabulary, d)}
     output: Tensors = {"output.weight": (vocabulary, d)}

@@ -105,9 +105,8 @@ class Checkpoint:
         with failing(unread):  # in many ways, depending on what is missing
             if (self.folder / "tokenizer.json").is_file():
                 check_prefix((self.folder / "tokenizer.json").read_text("utf-8"))
-            return AutoTokenizer.from_pretrained(
-                str(self.folder), local_files_only=True, trust_remote_code=False
-            )
+            local: Any = {"local_files_only": True, "trust_remote_code": False}
+            return AutoTokenizer.from_pretrained(str(self.folder), **local)
 
     @cached_property
     def opening(self) -> list[int]:
@@ -234,9 +233,8 @@ def opened(name: str | Path, device: str = "cpu", adapter: str | Path | None = N
                 f"{folder / CONFIG} describes {numbers:,} parameters, and the files have only "
                 f"{size:,} bytes."
             )
-        model, info = transformers.AutoModelForCausalLM.from_pretrained(
-            str(folder), use_safetensors=True, dtype="auto", output_loading_info=True, **local
-        )
+        local |= {"use_safetensors": True, "dtype": "auto", "output_loading_info": True}
+        model, info = transformers.AutoModelForCausalLM.from_pretrained(str(folder), **local)
     except ByheartError:
         raise
     except Exception as error:  # whatever a damaged file makes of a library

@@ -116,9 +116,8 @@ class CheckpointDiff(Tabular):
         return {**plain(vars(self)), "changed": self.changed, "evidence": "observed"}
 
     def table(self) -> Content:
-        rows: list[tuple[object, ...]] = [
-            (x.name, x.changed, x.numbers, x.relative, x.rank) for x in self.tensors
-        ]
+        names = ("name", "changed", "numbers", "relative", "rank")
+        rows = [tuple(getattr(x, name) for name in names) for x in self.tensors]
         head = ("tensor", "differ", "of", "relative", "rank")
         return f"{self.before} and {self.after}", head, rows
 
@@ -136,9 +135,8 @@ def compared(
     with ExitStack() as stack:
         if adapted:
             models = [checkpoint.opened(before), checkpoint.opened(before, adapter=after)]
-            one, two = (
-                {x: t.detach for x, t in each.model.state_dict().items()} for each in models
-            )
+            states = (each.model.state_dict() for each in models)
+            one, two = ({x: t.detach for x, t in state.items()} for state in states)
             adapter = models[1].adapter
             files = (models[0].weights, () if adapter is None else adapter.weights)
         else:

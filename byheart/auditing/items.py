@@ -24,6 +24,7 @@ from .checkpoint import Checkpoint
 from .wordings import AS_IT_IS, Rows, Text, Wording, rows_of
 
 OWN = ("unit", "tokenizer", "window")  # options of a text that the model decides
+CUTS = "`length=...` would cut off the labels of these rows; shorten their inputs."
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,9 +206,7 @@ def _texts(
 def _worded(checkpoint: Checkpoint, rows: Rows, length: int | None) -> Asked:
     """The rows of a table in each wording; a row that is too short in one of them is left out."""
     if length is not None and rows.labelled:
-        raise ByheartError(
-            "`length=...` would cut off the labels of these rows; shorten their inputs."
-        )
+        raise ByheartError(CUTS)
     read = [_texts(checkpoint, texts, rows.labelled, length) for texts in rows.texts]
     if any(len(one.rows) < len(rows.rows) for one in read):
         common = set(read[0].rows).intersection(*(one.rows for one in read))
@@ -285,18 +284,15 @@ def documents(
 def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Asked:
     """The rows of a dataset: whole numbers are token ids, words make up a text."""
     if length is not None and not dataset.every:
-        raise ByheartError(
-            "`length=...` would cut off the labels of these rows; shorten their inputs."
-        )
+        raise ByheartError(CUTS)
     if not dataset.has_vocabulary:
         raise ByheartError("a language model reads text or token ids, and this data has vectors.")
     if dataset.kind == "string":
         if dataset.every:
             raise ByheartError("an audit of text needs one label per row, and this has several.")
         numbers = range(len(dataset))
-        texts = [
-            (joined(dataset.sequence(i)), f" {str(dataset.label(i)).strip()}") for i in numbers
-        ]
+        inputs = (joined(dataset.sequence(i)) for i in numbers)
+        texts = [(x, f" {str(dataset.label(i)).strip()}") for i, x in enumerate(inputs)]
         return _texts(checkpoint, texts, True)
     if not all(isinstance(name, int) for name in dataset.label_names):
         raise ByheartError("the tokens are ids and the labels are words; give labels that are ids.")

@@ -168,12 +168,10 @@ def measured(
         ]
         assert levels[0] is not None
         sizes = (count, len(others.bits))
-        test = answer.MembershipTest(
-            each, strongest, *sizes, answer.Saved(*rates), levels[0], levels[1]
-        )
-        bits, error = beyond(
-            {x: y.saved for x, y in groups.items()}, {x: y.predicted for x, y in groups.items()}
-        )
+        rest = answer.Saved(*rates), levels[0], levels[1]
+        test = answer.MembershipTest(each, strongest, *sizes, *rest)
+        counts = {x: y.predicted for x, y in groups.items()}
+        bits, error = beyond({x: y.saved for x, y in groups.items()}, counts)
         ends = (None, None) if error is None else (bits - Z * error, bits + Z * error)
         used = min(bits, total) if total > 0 else bits  # language that was lost is no memory
         above = answer.Beyond(bits, error, ends[0], ends[1], used / model.parameters)

@@ -107,9 +107,8 @@ def score(
     after, asked = items.asked(*asks)
     names = ("bits", "hits", "common", "suffix", "low", "places")
     whole = ("hits", "common")
-    scores: dict[str, Any] = {
-        x: np.zeros(len(items), np.int64 if x in whole else np.float64) for x in names
-    }
+    types = {x: np.int64 if x in whole else np.float64 for x in names}
+    scores: dict[str, Any] = {x: np.zeros(len(items), kind) for x, kind in types.items()}
     parts = batches(items, tokens)
     watch.stage("scoring", len(items.ids))
     began, done, fresh = time.monotonic(), 0, 0

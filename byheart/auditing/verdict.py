@@ -84,9 +84,8 @@ def verdict(
         known = [rate for rate in best.rates if rate.true is not None]
         if known and best.low > 0.5:
             rate = known[-1]
-            told += (
-                f" and finds {rate.true:.0%} of the items at {100 * rate.false:g} % false alarms"
-            )
+            alarms = f"{100 * rate.false:g} % false alarms"
+            told += f" and finds {rate.true:.0%} of the items at {alarms}"
         sentences.append(told)
     return Message(". ".join(sentences) + ".")
 

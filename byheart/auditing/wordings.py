@@ -123,11 +123,12 @@ def _forms(
         raise ByheartError("`answer=...` needs `template=...`, which asks for it.")
     every = [*chosen, *([] if label is None else [label])]
 
+    def last(row: Mapping[str, str]) -> str:
+        return f" {row[label]}" if label and row[label] else ""
+
     def lines(row: Mapping[str, str]) -> Text:
         said = "\n".join(f"{name}: {row[name]}" for name in chosen if row[name])
-        return (
-            (f"{said}\n{label}:", f" {row[label]}" if row[label] else "") if label else ("", said)
-        )
+        return (f"{said}\n{label}:", last(row)) if label else ("", said)
 
     def values(row: Mapping[str, str]) -> Text:
         whole = _csv([row[name] for name in every])
@@ -135,11 +136,8 @@ def _forms(
         return whole[: len(whole) - len(last)], last
 
     def prose(row: Mapping[str, str]) -> Text:
-        return (
-            (row[chosen[0]], f" {row[label]}" if row[label] else "")
-            if label
-            else ("", row[chosen[0]])
-        )
+        said = row[chosen[0]]
+        return (said, last(row)) if label else ("", said)
 
     pattern = "\n".join(f"{name}: {{{name}}}" for name in every)
     forms: list[Form] = []

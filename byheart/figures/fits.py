@@ -61,9 +61,7 @@ def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> 
 
 def polynomial(name: str, x: ArrayLike, y: ArrayLike, degree: int, letter: str = "n") -> Fit:
     powers = np.asarray(x, float)
-    columns: dict[str, ArrayLike] = {
-        power(letter, k): powers**k if k else np.ones_like(powers) for k in range(degree + 1)
-    }
+    columns: dict[str, ArrayLike] = {power(letter, k): powers**k for k in range(degree + 1)}
     return least_squares(f"{name}, {ORDERS.get(degree, f'degree {degree}')}", columns, y)
 
 

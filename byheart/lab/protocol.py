@@ -83,16 +83,12 @@ _KAJITSUKA = tuple(
     for rate, steps in ((0.03, 1000), (0.03, 4000), (0.01, 8000))
 )
 _FINAL = {"dana2024": 0.05, "dana2024-program": 0.05, "dana2024-mlp": 0.01}  # in script-3
+_LARGER = {name: (Attempt("adam", 1e-2, 16_384, final=x),) for name, x in _FINAL.items()}
 PROTOCOLS: dict[tuple[str, str], Protocol] = {
     ("madden2024", "paper"): Protocol("paper", (Attempt("adam", 1e-4, 50_000),)),
     **{(name, "paper"): _DANA_TEXT for name in DANA},
     **{(name, "script"): _DANA_SCRIPT for name in DANA},
-    **{
-        (name, "script-3"): Protocol(
-            "script-3", (Attempt("adam", 1e-2, 16_384, final=final),), 1024, 256
-        )
-        for name, final in _FINAL.items()
-    },
+    **{(name, "script-3"): Protocol("script-3", x, 1024, 256) for name, x in _LARGER.items()},
     ("kajitsuka2025", "paper"): Protocol("paper", _KAJITSUKA_TEXT, search=_OPTUNA),
     ("madden2024", "fast"): Protocol("fast", _MADDEN, stop=1e-7),
     **{(name, "fast"): Protocol("fast", _DANA, stop=1e-7) for name in DANA},

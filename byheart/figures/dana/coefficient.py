@@ -177,6 +177,5 @@ def later(layers: int, ends: tuple[int, int]) -> float:
     return float(np.log(slopes[1] / slopes[0]) / np.log(ends[1] / ends[0]))
 
 
-DANA_2B = described(
-    "dana-2b", (*(f"d{d}" for d in HEADS), PROGRAM), parts, draw, table, finding, fits
-)
+LABELS = (*(f"d{d}" for d in HEADS), PROGRAM)
+DANA_2B = described("dana-2b", LABELS, parts, draw, table, finding, fits)

@@ -37,9 +37,8 @@ def parts(settings: Settings) -> list[Part]:
         label, how = f"{before}neurons-d{d}", (name, seeds, "dana2024-mlp")
         widths = ("width", [2 * d * (H - 1) for H in heads if H > 1])
         parts.append(sweeps.part(settings, label, VOCABULARY, {"dimension": d}, widths, *how))
-    d, one = ONE
-    sizes = {"dimension": d, "head_dimension": d}
-    return parts + sweeps.program(settings, VOCABULARY, sizes, ("heads", (one,)))
+    sizes = {"dimension": ONE[0], "head_dimension": ONE[0]}
+    return parts + sweeps.program(settings, VOCABULARY, sizes, ("heads", ONE[1:]))
 
 
 def ours(rows: RowsByLabel, label: str, d: int) -> accuracies.Points:
@@ -78,9 +77,8 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
 def _draw_panel(axes: Axes, rows: RowsByLabel, d: int) -> None:
     for label, (colour, name, _) in MODELS.items():
         known = published(label, d)
-        plotting.published(
-            axes, list(known), accuracies.means(known), f"published, means: {name}", colour
-        )
+        label_of, heights = f"published, means: {name}", accuracies.means(known)
+        plotting.published(axes, list(known), heights, label_of, colour)
         if some := ours(rows, label, d):
             plotting.ours(axes, some, f"ours (fast), {name}", colour, line=True)
         if script := ours(rows, f"{SCHEDULE}-{label}", d):
@@ -136,9 +134,8 @@ def later() -> list[tuple[accuracies.Points, accuracies.Points]]:
     """Published pairs of N = 200 and d = 40, 50 and 60, and of three layers."""
     pairs = []
     for layers, d in ((1, 40), (1, 50), (1, 60), *((3, d) for d in HEADS)):
-        heads = accuracies.published(
-            "heads", layers, dimension=d, vocabulary=70 if layers > 1 else 200
-        )
+        words = 70 if layers > 1 else 200
+        heads = accuracies.published("heads", layers, dimension=d, vocabulary=words)
         mlp = accuracies.published("mlp", layers, dimension=d)
         equal = [1 + int(row["width"]) // (2 * d) for row in mlp]  # heads with as many parameters
         sides = (column(heads, "heads"), heads), (equal, mlp)

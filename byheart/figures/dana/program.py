@@ -142,7 +142,6 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
 
 
 def _draw_panel(axes: Axes, panel: Panel, rows: RowsByLabel) -> None:
-    title = f"{panel.title} ({panel.protocol})"
     for _, name, colour, some, power, _ in panel.curves(rows):
         if name == THEIRS:
             plotting.published(axes, list(some), accuracies.means(some), accuracies.PUBLISHED)
@@ -152,7 +151,7 @@ def _draw_panel(axes: Axes, panel: Panel, rows: RowsByLabel) -> None:
             below = [x for x in accuracies.unsaturated(some) if x < panel.sizes[ACROSS]]
             xs = accuracies.fine(below)
             plotting.fitted(axes, xs, power.fit.at(xs**0, xs**power.exponent), None, colour)
-    accuracies.finish(axes, title, panel.axis_label)
+    accuracies.finish(axes, f"{panel.title} ({panel.protocol})", panel.axis_label)
 
 
 def _draw_powers(axes: Axes, found: list[Curve]) -> None:

@@ -125,6 +125,5 @@ def finding(rows: RowsByLabel) -> str:
     return f"{said} With its m = 2, n = {NARROW_LENGTH} and {listed(narrow)}: {reached}."
 
 
-KAJITSUKA_LENGTH = described(
-    "kajitsuka-length", (*(f"n{n}" for n in SEEDS), NARROW), parts, draw, table, finding
-)
+LABELS = (*(f"n{n}" for n in SEEDS), NARROW)
+KAJITSUKA_LENGTH = described("kajitsuka-length", LABELS, parts, draw, table, finding)

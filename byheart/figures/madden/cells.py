@@ -129,7 +129,6 @@ def _draw_heat_map(
     framed: Iterable[Place],
     title: str,
 ) -> "AxesImage":
-    """The gap of each cell, as a colour and a number; a column for each number of neurons."""
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
 

@@ -197,9 +197,8 @@ class GPT2:
 
     def _normed(self, name: str, states: Rows) -> Rows:
         size, count = states.matrix.shape
-        normed, means, scales = (
-            self._room(name + x, n, count) for x, n in (("", size), (".means", 1), (".scales", 1))
-        )
+        rows = {"": size, ".means": 1, ".scales": 1}
+        normed, means, scales = (self._room(name + x, n, count) for x, n in rows.items())
         maps = (flat(self.tensors[f"{name}.{x}"]) for x in ("weight", "bias"))
         columns.normalise(states.array, *maps, normed.array, means.array, scales.array)
         return normed

@@ -211,9 +211,8 @@ def _loss(value: Any) -> bool:
 
 
 def _attempt(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        map(_is_count, (value.get("steps"), value.get("planned", 0)))
-    )
+    known = isinstance(value, dict)
+    return known and _is_count(value.get("steps")) and _is_count(value.get("planned", 0))
 
 
 def _place(value: Any) -> bool:

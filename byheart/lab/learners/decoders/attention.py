@@ -28,12 +28,10 @@ class Maps:
     """W_Q, W_K, W_V and W_O; a bias is None if there is none."""
 
     def __init__(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        self.query, self.key, self.value, self.out = (
-            tensors[f"attention.{name}.weight"] for name in NAMES
-        )
-        self.query_bias, _, self.value_bias, self.out_bias = (
-            tensors.get(f"attention.{name}.bias") for name in NAMES
-        )
+        maps = (tensors[f"attention.{name}.weight"] for name in NAMES)
+        self.query, self.key, self.value, self.out = maps
+        biases = (tensors.get(f"attention.{name}.bias") for name in NAMES)
+        self.query_bias, _, self.value_bias, self.out_bias = biases
 
     def add_bias(self, outputs: torch.Tensor) -> None:
         """Add W_O b_V + b_O to every row."""
@@ -153,9 +151,8 @@ class Heads:
         """Write the gradients of the maps, and add to the errors of the vectors."""
         (query, key, output), maps = self.packed, self.maps
         tables.all_gradients.zero_()
-        attention.attend_backward(
-            *tables.forward, outputs.error_array, *tables.gradients, tables.scores, *self.shape
-        )
+        memory = *tables.gradients, tables.scores
+        attention.attend_backward(*tables.forward, outputs.error_array, *memory, *self.shape)
         rows = vectors.array, vectors.error_array
         for packed, errors, count in zip(self.packed, tables.gradients, tables.counts, strict=True):
             product_backward(*rows, *packed.gradients, errors, count, self.width)

@@ -87,7 +87,6 @@ class Decoder:
         return loss
 
     def _work(self, problem: Problem) -> Work:
-        """The memory of a problem, which is made once."""
         work = self.works.get(problem)
         if work is None:
             index = indices(problem)
