@@ -168,8 +168,8 @@ def measured(
         ]
         assert levels[0] is not None
         sizes = (count, len(others.bits))
-        rest = answer.Saved(*rates), levels[0], levels[1]
-        test = answer.MembershipTest(each, strongest, *sizes, *rest)
+        told = answer.Saved(*rates)
+        test = answer.MembershipTest(each, strongest, *sizes, told, levels[0], levels[1])
         counts = {x: y.predicted for x, y in groups.items()}
         bits, error = beyond({x: y.saved for x, y in groups.items()}, counts)
         ends = (None, None) if error is None else (bits - Z * error, bits + Z * error)
