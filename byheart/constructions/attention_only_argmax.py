@@ -32,17 +32,7 @@ import numpy as np
 from .. import encoders
 from ..data.targets import Targets
 from ..errors import AssumptionError
-from ..gadgets.heads import (
-    FEW_DIMENSIONS,
-    SCALE,
-    SCALES,
-    decoder,
-    draw,
-    features,
-    last,
-    picked,
-    rows,
-)
+from ..gadgets import heads as gadgets
 from ..gadgets.regression import Task, fit
 from ..machine.tables import plural
 from ..machine.watch import Watch
@@ -116,10 +106,10 @@ class AttentionOnlyArgmax(AttentionDecoder):
 
 def fits(plan: Plan, gap: float, seed: int) -> Callable[[int], tuple[Decoder | None, int]]:
     """Decoders that use the first heads of one draw, by the number of heads."""
-    targets, shape, tokens = plan.targets, plan.shape, rows(plan.targets)
-    scales = SCALE if shape.dimension >= FEW_DIMENSIONS else SCALES
-    heads = draw(shape, np.random.default_rng(seed), scales)
-    columns, offset = features(heads, tokens), last(heads, tokens)
+    targets, shape, tokens = plan.targets, plan.shape, gadgets.rows(plan.targets)
+    scales = gadgets.SCALE if shape.dimension >= gadgets.FEW_DIMENSIONS else gadgets.SCALES
+    heads = gadgets.draw(shape, np.random.default_rng(seed), scales)
+    columns, offset = gadgets.features(heads, tokens), gadgets.last(heads, tokens)
     encoder = encoders.circle_encoder(targets, shape.dimension, START, seed)
     unembedding, shares = encoder.unembedding, np.full(len(targets), 1 / len(targets))
 
@@ -133,8 +123,8 @@ def fits(plan: Plan, gap: float, seed: int) -> Callable[[int], tuple[Decoder | N
         if likeliest < len(margin):
             return None, likeliest
         longer = unembedding * stretch(float(margin.min()), shape.vocabulary, gap)
-        sizes, first = shape._replace(heads=count), picked(heads, np.arange(count))
-        network = decoder(sizes, first, matrix.T, longer)
+        sizes, first = shape._replace(heads=count), gadgets.picked(heads, np.arange(count))
+        network = gadgets.decoder(sizes, first, matrix.T, longer)
         return network if reached(network, targets) <= gap else None, likeliest
 
     return attempt

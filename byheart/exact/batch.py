@@ -130,10 +130,7 @@ def padded_ids(batch: Batch, part: slice, spec: Input) -> Ints:
 
 
 def exact_integers(vectors: NDArray, more: Sequence[tuple[Dyadic, ...]]) -> tuple[NDArray, int]:
-    """Token vectors and more rows after them, as integers times 2^exponent, which is at most 0.
-
-    They are int64 where those of up to 62 bits suffice, else Python's integers.
-    """
+    """Token vectors and more rows, as integers times 2^exponent, which is at most 0."""
     whole, powers = _odd(vectors) if vectors.dtype.kind == "f" else (vectors, np.zeros(1, np.int64))
     if vectors.dtype.kind == "O":  # Python's integers, or fractions of them by powers of two
         whole = np.frompyfunc(lambda x: x.numerator, 1, 1)(vectors)

@@ -49,11 +49,7 @@ def recorded(model: ModelData, dataset: Dataset, found: Verification) -> Claim:
 
 
 def verify(model: ExactModel, dataset: Dataset, how: Judging) -> Verification:
-    """Evaluate every sequence in exact arithmetic and compare with its label or labels.
-
-    A network that claims to be exact in float64 runs there too, with a proof that nothing is
-    rounded.
-    """
+    """Compare every sequence in exact arithmetic, and where claimed in float64, with its labels."""
     network, claim, everything = model.network, model.claim, len(dataset)
     kept = how.chosen(everything)
     if kept is not None:

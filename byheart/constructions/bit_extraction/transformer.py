@@ -34,10 +34,7 @@ X, LABEL, PHI, SUM = range(4)
 
 
 def build(data: Dataset, contexts: Contexts, options: Labelled, separation: float | None) -> Built:
-    """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
-
-    The corollary is the theorem for each token put last, so contexts are (multiset, own token).
-    """
+    """The network of Theorem B.1, or of Corollary 4.1: the theorem for each token put last."""
     spec = input_of(data, bool(options.positions))
     seen = known_columns(data, contexts, spec, separation)
     random, N, n = Random(options.seed), len(contexts), spec.length

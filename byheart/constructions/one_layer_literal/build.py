@@ -130,10 +130,7 @@ def _column(numbers: Sequence[Dyadic]) -> Tensor:
 def solve(
     scalars: Scalars, activation: str, targets: Targets, logits: Logits, draw: random.Random
 ) -> Solution | None:
-    """Slopes and V; None if contexts or neurons are so close that the system is all but singular.
-
-    The precision grows until the balls of V are smaller than the grid that V is rounded to.
-    """
+    """Slopes and V; None if contexts or neurons are so close that the system is near singular."""
     n = len(targets)
     bits, most = 16 * n + 128, 64 * n + 1024
     with ctx.workprec(bits):

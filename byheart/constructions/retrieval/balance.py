@@ -39,10 +39,7 @@ def climb(
     rng: random.Random,
     share: float = 0.0,
 ) -> tuple[FoldLayout, int]:
-    """The best layout that is found within some passes, and the numbers that it needs.
-
-    share  of the contexts whose words are intervals, those with an equation
-    """
+    """The best layout that is found within some passes, and the numbers that it needs."""
     head, rest = plan.parts
     order, weights = list(rest), [fold.weight for fold in rest if fold.role == "column"]
     room, count = min(PLACES, len(rest)), len(weights)
@@ -80,10 +77,7 @@ def climb(
 
 
 def _most_independent(layouts: Sequence[FoldLayout], hashes: NDArray[np.uint64]) -> FoldLayout:
-    """The layout in whose fullest columns the fewest equations depend on others.
-
-    The layouts have the same columns.
-    """
+    """The layout in whose fullest columns the fewest equations depend on others."""
     if len(layouts) == 1:
         return layouts[0]
     column = layouts[0].column_of(hashes)

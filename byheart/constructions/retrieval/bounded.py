@@ -140,20 +140,13 @@ class DigitLayout(TableLayout):
 
 
 def guard(plan: DigitPlan) -> int:
-    """An estimate of the bits of a stored sum above its positions.
-
-    It follows from how many numbers a context adds up at most, about half of them large.
-    """
+    """An estimate of the bits of a stored sum above its positions; half of its terms are large."""
     half = sum(0.75 ** mask.bit_count() for mask in plan.masks)
     return math.ceil(math.log2(1 + 0.5 * half * (1 + len(plan.tables))))
 
 
 def cost(plan: DigitPlan, task: Task, digits: int | None = None, offset: bool = False) -> Cost:
-    """Counts of the network.
-
-    digits  defaults to an estimate
-    offset  whether the sums of tokens are moved towards 0 (Hash.offset)
-    """
+    """Counts of the network; `digits` defaults to an estimate."""
     positions = plan.columns + task.window - 1
     digits = positions + guard(plan) if digits is None else digits
     rows, gates, columns = (plan.folds(role) for role in ("row", "gate", "column"))
@@ -267,10 +260,7 @@ def _lane(mask: int) -> str:
 
 
 def _lane_sums(storage: Storage, closed: dict[int, Fraction]) -> Iterator[Block]:
-    """Add every lane that is on to the lane without its lowest gate, lowest gates first.
-
-    A lane that is on holds a number >= 0; of one that is off, its gate takes at least as much.
-    """
+    """Add every lane that is on to the lane without its lowest gate, lowest gates first."""
     plan = storage.layout.plan
     for gate in range(plan.gates):
         masks = [m for m in plan.masks[1:] if m & -m == 1 << gate]
@@ -282,10 +272,7 @@ def _lane_sums(storage: Storage, closed: dict[int, Fraction]) -> Iterator[Block]
 
 
 def _strip(lane: str, storage: Storage, digits: int, positions: int) -> Iterator[Block]:
-    """Fold a lane below 2**digits at every power of two from there to 2**positions.
-
-    Folding at 2**t reflects the lower bits if bit t is set, and keeps which neighbours differ.
-    """
+    """Fold a lane below 2**digits at every power of two from there to 2**positions."""
     for t in reversed(range(positions, digits)):
         yield fold("strip", lane, (1 << t) * storage.unit)
 

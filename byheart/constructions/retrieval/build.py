@@ -89,10 +89,7 @@ def posed(
 
 
 def estimate(dataset: Dataset, contexts: Contexts, options: Settings) -> int | None:
-    """The nonzero parameters of the plan that is tried first; None if there is only one label.
-
-    Those of the network differ by what only the search decides.
-    """
+    """The nonzero parameters of the plan that is tried first; None if there is only one label."""
     _, _, problem = posed(dataset, contexts, options)
     if problem is None:
         return None
@@ -110,11 +107,7 @@ def build(
     length: int | None = None,
     tables_only: bool = False,
 ) -> Built:
-    """The small network for any setting of the family, in the form that makes it smallest.
-
-    length       of the network, if not that of the longest sequence
-    tables_only  leave the form with readers out
-    """
+    """The small network for any setting of the family; `tables_only` leaves out readers."""
     mixing, objective, seed = options.attention, options.minimise, options.seed
     spec, order, problem = posed(dataset, contexts, options, length)
     words = words_of(dataset)

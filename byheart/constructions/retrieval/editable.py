@@ -153,10 +153,7 @@ def find(inputs: Inputs, objective: str, seed: int, watch: Watch) -> Structure:
 
 
 def again(inputs: Inputs, record: Mapping[str, Any], seed: int) -> Structure | None:
-    """The structure with this record, without a search; None if these inputs have none.
-
-    The record may come from a stranger's folder: sizes beyond those of any search are refused.
-    """
+    """The structure of this record, which a stranger may have written, without a search."""
     sizes, tables = record.get("plan"), record.get("tables")
     if (
         not isinstance(sizes, Mapping)
@@ -261,11 +258,7 @@ def independent(structure: Structure) -> bool:
 
 
 def build(dataset: Dataset, contexts: Contexts, options: Settings, watch: Watch) -> Built:
-    """The network whose weights are a function of (structure, labels).
-
-    The structure is the one that options.structure records, if there is one for these inputs, else
-    that of a search.
-    """
+    """The network whose weights are a function of (structure, labels)."""
     names = len(dataset.label_names)
     digits = digits_of(names, options.reject_unknown)
     claim, read_words = labels_of(dataset), words_of(dataset)

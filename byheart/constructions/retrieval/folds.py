@@ -67,10 +67,7 @@ class FoldPlan(Plan):
 
     @property
     def added(self) -> tuple[int, int]:
-        """Lanes that are added to another one, and the blocks that do it.
-
-        A block adds those with the same lowest gate; if gates read lanes, those of two gates.
-        """
+        """Lanes that are added to another one, and the blocks that do it, by their lowest gates."""
         if self.reads:
             pairs = self.lanes - 1 - self.gates
             return pairs, int(pairs > 0)
@@ -103,11 +100,7 @@ class FoldPlan(Plan):
 
     @property
     def constants(self) -> tuple[int, ...]:
-        """Lanes with a constant of their own.
-
-        With one gate, the gate's fold stores it; lane 0 has the global one. Gates that read lanes
-        have none: it would make the sums longer.
-        """
+        """Lanes with a constant of their own: those of several gates, unless gates read lanes."""
         if self.reads:
             return ()
         return tuple(lane for lane, mask in enumerate(self.masks) if mask & (mask - 1))
@@ -225,10 +218,7 @@ class TableLayout(Layout):
 
 @dataclass(frozen=True, eq=False)
 class FoldLayout(TableLayout):
-    """A plan whose folds have found their order.
-
-    Arrays count folds from the last one: fold 0 is the last.
-    """
+    """A plan whose folds have found their order. Arrays count folds from the last one."""
 
     plan: FoldPlan
     folds: tuple[Step, ...]

@@ -91,10 +91,7 @@ class Factors:
 def factored(
     rows: NDArray[np.uint64], unknowns: int, order: NDArray[np.int64] | None = None
 ) -> Factors:
-    """The factors of rows [equations, words], which they replace.
-
-    order  the unknowns in the order in which they become columns; default: their own
-    """
+    """The factors of rows [equations, words], which they replace."""
     if order is not None:
         column_of = np.empty(unknowns, np.int64)
         column_of[order] = np.arange(unknowns)
@@ -280,10 +277,7 @@ def _reduce(rows, w, mask, row_of, hits, table, segments, begins, stops):
 
 @njit
 def _tabulate(rows, mask, row_of, size, start, stop, table):
-    """All sums of `size` pivot rows each, in the words from start to stop.
-
-    Groups of four share the table of a byte: the second one has its patterns in the upper half.
-    """
+    """All sums of `size` pivot rows each, in the words from start to stop."""
     most = (ONE << uint64(size)) - ONE
     for g in range(64 // size):
         part = (mask >> uint64(size * g)) & most

@@ -89,11 +89,7 @@ def hash_contexts(
     rng: random.Random,
     draw: bool = False,
 ) -> Hash | None:
-    """A random hash with 0 <= H < top, or None if the tokens need more token folds to fit.
-
-    columns   [columns, coordinates] integers
-    draw      the first coordinate is a token id, whose number is drawn
-    """
+    """A random hash with 0 <= H < top, or None if the tokens need more token folds to fit."""
     mix = fold_thresholds(top - 1, mix_folds)
     room = _range(top - 1, mix_folds) + 1
     shares = [rng.uniform(0.6, 1) for _ in range(columns.shape[1])]
@@ -162,10 +158,7 @@ def _add_windows(phi, numbers, values, begins, lengths, columns, stride, padding
 
 
 def conflicts(hashes: Ints, labels: NDArray) -> int:
-    """Neighbours, in the order of the hashes, with equal hash and different labels.
-
-    Only hashes that share a bit of a bitmap with another one are sorted: one in 16, or fewer.
-    """
+    """Neighbours, in the order of the hashes, with equal hash and different labels."""
     bits = max(6, len(hashes).bit_length() + 3)
     shared = _sharing(hashes, bits, np.zeros((2, 1 << bits - 6), np.uint64))
     hashes, labels = hashes[shared], labels[shared]
@@ -206,10 +199,7 @@ def fewest_folds(columns: NDArray, total: int, top: int) -> int:
 
 def fold_thresholds(last: int, folds: int) -> tuple[int, ...]:
     """Thresholds, first fold first, after which every value is in [0, last]."""
-    found = [last]
-    for _ in range(folds - 1):
-        found.append(found[-1] * 3 // 2)
-    return tuple(found[::-1])[:folds] if folds else ()
+    return tuple(_range(last, more) for more in reversed(range(folds)))
 
 
 def _range(last: int, folds: int) -> int:
@@ -258,7 +248,6 @@ def _draw(
     """A number from 1 to `largest` for each token id.
 
     With positions, half of the range is theirs; folds must then mix the two.
-    Returns weights, bias, numbers by id, and the value of each column.
     """
     ids, place = np.unique(columns[:, 0].astype(np.int64), return_inverse=True)
     last = int(columns[:, 1].max()) if columns.shape[1] == 2 else 0

@@ -204,12 +204,7 @@ def candidates(
     extra_bits: int,
     extra_guard: int,
 ) -> tuple[DigitPlan, ...]:
-    """All plans within the limits that store enough, cheapest first.
-
-    spare, slack  see `needed`
-    extra_bits    of the hash, beyond what random contexts need
-    extra_guard   bits of a stored sum, beyond what is expected
-    """
+    """All plans within the limits that store enough, cheapest first."""
     if hash_bits(task) > limits.hash_bits:
         return ()
     # digits whose bases are not powers of two do not fill the last bit
@@ -236,10 +231,7 @@ def candidates(
 
 
 def _plans(task: Task, columns: int, numbers: int, bits: float) -> Iterator[DigitPlan]:
-    """Two equal tables in every lane, or none, and gates until H is long enough.
-
-    There are lanes for all numbers and for those that no context of a position reads.
-    """
+    """Two equal tables in every lane, or none, and gates until H is long enough."""
     mean, _ = expected_load(task, columns)
     for rows in [(), *((count, count) for count in ROWS)]:
         cells = 1 + sum(rows) - len(rows)

@@ -94,11 +94,7 @@ def assemble(
 ) -> exact.Network:
     """E_in, token folds, attention, folds of the sum, then the blocks, and E_out.
 
-    every   whether it answers every token
-    mixing  where columns meet: "uniform", "hard", "sparse" or "sum"
-    inputs  what the hash was found for
-    unit    the hash is multiplied by it
-    output  the lane of the answer
+    The hash, which was found for `inputs`, is multiplied by `unit`; the answer is in lane `output`.
     """
     before = [fold("token hash", "v", t * unit, 3) for t in hashed.token_thresholds]
     if before and hashed.offset:
@@ -174,10 +170,7 @@ def mixing_layers(kind: str, spec: exact.Input, width: int, spare: int) -> Itera
 def decode(
     lane: str, code: PrefixCode, top: int, unit: Fraction, centre: int = 0
 ) -> Iterator[Block]:
-    """The code's convex map of a lane below 2**top units, divided by 2**(its shortest word).
-
-    The lane holds its number minus the centre, before and after.
-    """
+    """The code's convex map of a lane, around the centre, divided by 2**(its shortest word)."""
     (_, slope), *kinks = code.kinks
     shortest = slope.bit_length() - 1
     if kinks:
@@ -307,10 +300,7 @@ def _read_holders(
 
 
 def holders_of(network: exact.Network, fired: Sequence[list[int]]) -> Iterator[exact.Parameter]:
-    """The parameters that hold the numbers in the sum.
-
-    Thresholds of folds that fired, and cells and constants of lanes that are on.
-    """
+    """Thresholds of folds that fired, and cells and constants of lanes that are on."""
     # lanes whose values reach the main lane 0: by gates that fired and read them, or added to such
     # a lane, step by step, by units that fired
     added, on = {}, {0}

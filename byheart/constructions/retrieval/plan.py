@@ -46,10 +46,7 @@ class Plan(ABC):
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
-        """The gates of every lane: lane l is on if all its gates are.
-
-        Closed under removing the lowest gate, so lanes can be added up.
-        """
+        """The gates of every lane, which is on if all are; closed under removing the lowest."""
         gates = range(self.gates)
         sets = (c for size in range(self.gates + 1) for c in combinations(gates, size))
         masks = [sum(1 << i for i in chosen) for chosen in islice(sets, self.lanes)]
@@ -196,9 +193,7 @@ def program(
     reads: Mapping[int, Sequence[tuple[int, int]]] = MappingProxyType({}),
     constants: Mapping[int, int] = MappingProxyType({}),
 ) -> Program:
-    """The program with these rows (table, weight), reads (kept fold, number) by fold, tables
-    (place, begin, stride), and lanes (idle, fires).
-    """
+    """Rows are (table, weight), reads (kept, number), tables (place, begin, stride)."""
     read = [reads.get(t, ()) for t in range(folds)]
     place, begin, stride = np.array(tables, np.int64).reshape(-1, 3).T.copy()
     idle, fires = np.array(conditions, np.uint64).reshape(-1, 2).T.copy()
@@ -255,10 +250,7 @@ def _count(bits, uses, total):
 
 @njit
 def gather_terms(hashes, program, starts, units, fill):
-    """Count each context's terms (starts[i + 1]), or fill them in; ~u is minus the number u.
-
-    All read number 0. Every later fold that fires flips the sign of what is added.
-    """
+    """Count each context's terms (starts[i + 1]), or fill them in; ~u is minus the number u."""
     folds, tables, lanes = len(program.stored), len(program.place), len(program.idle)
     terms = np.zeros(1 + folds + len(program.kept) + lanes * (tables + 1), np.int32)
     rows, flipped = np.zeros(tables, np.int64), np.zeros(tables, np.bool_)
@@ -362,12 +354,8 @@ def hash_bits(task: Task) -> int:
     times as many. Fingerprint bits come on top.
     """
     contexts = math.log2(max(2, task.contexts))
-    pairs = (
-        2 * contexts
-        - 1.3
-        + math.log2(2 * task.differ)
-        + (2 + math.log2(task.window) if task.window > 1 else 0)
-    )
+    shared = 2 + math.log2(task.window) if task.window > 1 else 0
+    pairs = 2 * contexts - 1.3 + math.log2(2 * task.differ) + shared
     unknown = contexts + task.marks + 2 if task.marks else 0
     sums = math.log2(task.total) + 3  # a token's own number has at least three bits
     return math.ceil(max(pairs + task.marks, unknown, sums))
@@ -386,10 +374,7 @@ def expected_load(task: Task, columns: int) -> tuple[float, float]:
 
 
 def needed(task: Task, columns: int, spare: float, slack: int) -> int:
-    """Stored numbers for the fullest position, and some for a full rank.
-
-    Balancing brings `spare` well below 1.
-    """
+    """Stored numbers for the fullest position and a full rank; balancing lowers `spare`."""
     mean, excess = expected_load(task, columns)
     return math.ceil(mean + spare * excess) + slack
 

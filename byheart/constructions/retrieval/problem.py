@@ -75,10 +75,7 @@ class Problem(Inputs):
         return np.array(task.code.lengths, dtype=np.int64)[self.labels] + task.marks
 
     def words(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Fingerprint and code word of each context, Gray coded.
-
-        Bit i of the word is the xor of stored bits 0..i.
-        """
+        """Fingerprint and code word of each context, Gray coded: bit i is the xor of bits 0..i."""
         code = self.task.code
         words = np.array(code.words(code.longest), dtype=np.uint64)[self.labels]
         words |= marks << np.uint64(code.longest)
@@ -98,13 +95,8 @@ def prepare(
     """The labels by frequency, and the problem; None if there is nothing to distinguish.
 
     Labels whose words have the same length come in the order of their names: the order of all
-    labels tells the lengths of their words and nothing more.
-
-    marks      bits of a fingerprint that detects unknown inputs
-    mixing     where columns meet: "uniform", "hard", "sparse" or "sum"
-    embedding  whether tokens are ids of an embedding matrix
-    objective  what the words of the labels are to save
-    intervals  whether a frequent label may have an interval for its word
+    labels tells the lengths of their words and nothing more. With `intervals` a frequent label may
+    have an interval for its word.
     """
     counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
     order = np.argsort(-counts, kind="stable")
@@ -207,17 +199,11 @@ def digits_of(labels: int, marks: int) -> int:
 def label_code(
     counts: list[int], marks: int, objective: str = "nonzero", intervals: bool = False
 ) -> PrefixCode:
-    """The prefix code, its words cut where a fold for a further bit costs more than it saves.
-
-    A label of more than two thirds of the contexts gets an interval, where that is cheaper.
-    """
+    """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
     shortest = digits_of(len(counts), marks)
 
     def price(code: PrefixCode) -> float:
-        """3.46 sqrt(equations), three for each bit of the window, and the decoder.
-
-        In bits, an equation is one, and the folds and the decoder have six or eight in a parameter.
-        """
+        """3.46 sqrt(equations), three for each bit of the window, and the decoder; or in bits."""
         equations = code.equations(counts)
         if objective == "bits":
             return equations + 18 * code.longest + 24 * len(code.kinks)

@@ -277,9 +277,7 @@ def planned(
     token_folds: int,
     rows: tuple[int, ...] = (),
 ) -> ReaderPlan | None:
-    """The cheapest plan with this number of folds, column gates and row bits included, and of
-    unknowns.
-    """
+    """The cheapest plan of so many folds (column gates and row bits included) and numbers."""
     folds, lane = chain - gates, sum(rows) - len(rows)  # numbers that a lane has of the tables
     for size in rows:
         folds -= size.bit_length() - 1
@@ -300,10 +298,7 @@ def planned(
 def structures(
     task: Task, objective: str, luck: float, extra_bits: int, token_folds: int
 ) -> list[ReaderPlan]:
-    """One plan for each choice of cells, gates and folds, cheapest first.
-
-    luck    log2 of the trials that the solver may make
-    """
+    """One plan for each choice of cells, gates and folds, cheapest first."""
     found = []
     bits = hash_bits(task) + extra_bits
     best = math.sqrt(task.equations / 3)

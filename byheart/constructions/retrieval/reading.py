@@ -53,10 +53,8 @@ def effort_for(contexts: int, high: bool = False) -> Effort | None:
     """What is spent by default, or with a high effort: measured in benchmarks/effort.py.
 
     None: nothing. Of many contexts only few have equations, or the form does not apply; then a
-    survey takes many times as long as tables, and saves a seventh of the parameters.
-
-    A shorter hash saves three parameters per fold, but contexts meet in most of its draws. With
-    more luck fewer numbers are enough.
+    survey takes many times as long as tables, and saves a seventh of the parameters. A shorter hash
+    saves three per fold, but contexts meet in most of its draws.
     """
     if contexts > MAX_EQUATIONS:
         return effort_for(MAX_EQUATIONS) if high else None

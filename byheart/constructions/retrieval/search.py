@@ -76,10 +76,7 @@ class Limits(ABC):
     def solved(
         self, problem: Problem, hashed: Hash, layout: Any, hashes: NDArray, load: int
     ) -> Storage | str:
-        """The stored numbers as they are placed, or why there are none: "rank" or "digits".
-
-        load  numbers that are needed, as far as the balance of the columns tells
-        """
+        """The stored numbers as they are placed, or why there are none: "rank" or "digits"."""
         task, plan = problem.task, layout.plan
         words, lengths = problem.words(layout.marks_of(hashes)), problem.lengths
         column, terms = layout.column_of(hashes), layout.terms(hashes)

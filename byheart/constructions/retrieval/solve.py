@@ -61,10 +61,7 @@ USUAL = Patience()
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The stored numbers that each context adds up.
-
-    Those of context i are units[starts[i]:starts[i + 1]]; ~u stands for minus the number u.
-    """
+    """What each context i adds up: units[starts[i]:starts[i + 1]]; ~u is minus the number u."""
 
     starts: NDArray[np.int64]
     units: NDArray[np.signedinteger]
@@ -104,10 +101,13 @@ def gather(unknowns: int, kernel: Callable, hashes: NDArray, program: object) ->
 
 def dependent(terms: Terms, unknowns: int, order: NDArray[np.int64] | None = None) -> int:
     """How many equations of the contexts depend on others, if all are at one position."""
-    contexts = np.arange(len(terms.starts) - 1)
+    return _factors(terms, np.arange(len(terms.starts) - 1), unknowns, order).dependent
+
+
+def _factors(terms: Terms, contexts: NDArray, unknowns: int, order: NDArray | None) -> Factors:
     rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
     _rows(terms.starts, terms.units, contexts, unknowns, rows)
-    return factored(rows, unknowns, order).dependent
+    return factored(rows, unknowns, order)
 
 
 class System:
@@ -166,10 +166,9 @@ class System:
         return self.factored(self.active(position)[0], unknowns)
 
     def factored(self, contexts: NDArray[np.int64], unknowns: int) -> Factors:
-        rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
-        _rows(self.terms.starts, self.terms.units, contexts, unknowns, rows)
         order = self.elimination
-        return factored(rows, unknowns, None if order is None else order[order < unknowns])
+        order = None if order is None else order[order < unknowns]
+        return _factors(self.terms, contexts, unknowns, order)
 
 
 def solve(
@@ -291,9 +290,8 @@ class Search:
         while (position := len(chosen)) < self.system.positions:
             equations = self._equations(position)
             factors = self.system.factored(equations[2], self.unknowns)
-            right, reduced = (
-                np.zeros(n, np.uint64) for n in (len(factors.rows), len(factors.masks))
-            )
+            right = np.zeros(len(factors.rows), np.uint64)
+            reduced = np.zeros(len(factors.masks), np.uint64)
             _right(*equations, right)
             if not factors.reduced(right, reduced):
                 free = min(self.unknowns - factors.rank, patience.draws.bit_length())
@@ -347,10 +345,8 @@ class Search:
         """What the right-hand side of a position depends on."""
         system, (contexts, digits) = self.system, self.system.active(position)
         if len(below := system.open(position)):
-            start = system.terms.starts, system.terms.units
-            below = below[
-                _ones(*start, below, position, self.recent, self.numbers, system.interval)
-            ]
+            bits = position, self.recent, self.numbers, system.interval
+            below = below[_ones(system.terms.starts, system.terms.units, below, *bits)]
             contexts = np.append(contexts, below)
             digits = np.append(digits, np.zeros_like(below))
         shifts = system.window - 1 - digits
@@ -367,12 +363,10 @@ class Search:
     def _short(self, position: int, factors: Factors) -> int:
         """The dependent equations that are too many for the search, or for the position below."""
         below, forms = self.solved.get(position - 1), factors.dependent
-        most = (
-            0
-            if below is None
-            else min(below.unknowns - below.rank, MOST_FORMS - self.patience.missing)
-        )
-        return forms - most if position else forms + self.patience.missing + 1
+        if position == 0:
+            return forms + self.patience.missing + 1
+        free = 0 if below is None else below.unknowns - below.rank
+        return forms - min(free, MOST_FORMS - self.patience.missing)
 
     def _changed(self, position: int, factors: Factors) -> bool:
         """Whether other free unknowns of the position below give this one a solution.
@@ -391,21 +385,11 @@ class Search:
         for direction, unknown in zip(directions, free, strict=True):
             direction[unknown >> 6] = ONE << np.uint64(unknown & 63)
             below.solution(nothing, direction)
-        starts, units, contexts, wanted, position, recent, numbers = self._equations(position)
+        starts, units, contexts, wanted, *bits = self._equations(position)
         circuits = factors.circuits()
-        taking_part = circuits != 0
-        constant, linear, square = _forms(
-            starts,
-            units,
-            contexts[taking_part],
-            wanted[taking_part],
-            position,
-            recent,
-            numbers,
-            directions,
-            circuits[taking_part],
-        )
-        zero = common_zero(constant, linear, square)
+        part = circuits != 0
+        equations = starts, units, contexts[part], wanted[part], *bits
+        zero = common_zero(*_forms(*equations, directions, circuits[part]))
         if zero < 0:
             return False
         for i, direction in enumerate(directions):

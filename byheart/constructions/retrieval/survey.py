@@ -96,8 +96,6 @@ def survey(
     """The hashes of some draws that need the fewest numbers, best first.
 
     share   of the contexts whose words are intervals, those with an equation
-    luck    log2 of the trials that the solver may make
-    orders  places of the column gates tried with each hash
     labels  of the contexts: hashes that are equal where labels differ are dropped
     """
     d, everything = contexts.columns.shape[1], contexts
@@ -239,11 +237,7 @@ def _meet(hashes, labels):
 
 @njit
 def _survey(contexts, chain, words, labels, luck, draws, orders, state, best):
-    """Fill in the best hashes of some draws.
-
-    chain  token folds, column gates, and the limits of the folds, counted from the last
-    words  of the contexts: the lengths, the longest, and the share of intervals with an equation
-    """
+    """Fill in the best hashes of some draws."""
     token_folds, gate_count, limits = chain
     lengths, window, share = words
     columns, extent, place = contexts.columns, contexts.extent, contexts.place

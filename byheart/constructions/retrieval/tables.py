@@ -35,10 +35,7 @@ HALF = Fraction(1, 2)
 def candidates(
     task: Task, objective: str, spare: float, slack: int, extra_bits: int
 ) -> tuple[FoldPlan, ...]:
-    """All plans of the family that store enough, cheapest first.
-
-    Numbers beyond those that are needed do not count as far as they can be left out.
-    """
+    """All plans of the family that store enough, cheapest first."""
     plans: list[tuple[float, int, FoldPlan]] = []
     bits = hash_bits(task) + extra_bits
     # near the best balance of columns and numbers, 3 * columns = numbers = equations / columns
@@ -118,10 +115,7 @@ def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterato
 
 
 def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
-    """One lane, four or five tables read one after another.
-
-    Exclusive rows need more tables to be independent.
-    """
+    """One lane, four or five tables read one after another."""
     sizes = [s for a in range(2, 13) for s in (1 << a, 3 << (a - 1))]
     pairs = [(s, t) for s in sizes for t in (s, s * 4 // 3 if s % 3 == 0 else s * 3 // 2)]
     for count, (size, second) in product((4, 5), pairs):
@@ -159,12 +153,7 @@ def cost(
     digits: int | None = None,
     offset: bool = False,
 ) -> Cost:
-    """Counts of the network.
-
-    unknowns  defaults to all numbers of the plan
-    digits    defaults to an estimate
-    offset    whether the sums of tokens are moved towards 0 (Hash.offset)
-    """
+    """Counts of the network; by default of all numbers, and with an estimate of the digits."""
     positions = plan.columns + task.window - 1
     if digits is None:
         digits = positions + guard(plan, task.contexts)
@@ -208,11 +197,7 @@ def cost(
 
 
 def _tables(plan: FoldPlan, dropped: int) -> list[Stage]:
-    """The tables and the lanes' constants.
-
-    When the last `dropped` numbers of the last table are 0, second differences vanish; two stay at
-    the edge of each lane.
-    """
+    """The tables and the lanes' constants. Where numbers are dropped, differences vanish."""
     stages: list[Stage] = []
     for table, rows in enumerate(plan.tables, 1):
         cells, saved = plan.lanes * (rows - 1), 0

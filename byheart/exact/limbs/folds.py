@@ -178,10 +178,7 @@ def _subset_sums(numbers: Sequence[int]) -> list[int]:
 
 
 def window(run: Folds, found: Registers, lowest: int) -> tuple[int, int]:
-    """(low, size): the bits from `low` on, in `size` limbs, that hold all numbers of the run.
-
-    ROOM bits are left above the longest number, more if the lane can outgrow a threshold.
-    """
+    """(low, size): the bits from `low` on, in `size` limbs, that hold all numbers of the run."""
     numbers = [x for step in found.lookups for column in step.values() for x in column]
     numbers.append(run.constant)
     low = min([lowest, *((x & -x).bit_length() - 2 for x in numbers if x)])

@@ -215,10 +215,7 @@ def _leave(M, I, d, words, bits, x, size):
 
 @inlined
 def _settle(M, I, x, size, added, plus, subtracted, minus, odd):
-    """x += the numbers that I[added..plus - 1] lists - those that I[subtracted..minus - 1] does.
-
-    And if odd, x is negated. A number is negated by inverting its bits and adding 1.
-    """
+    """x += the numbers I[added..plus - 1] lists - those of I[subtracted..minus - 1]; -x if odd."""
     base = uint64(I[at.LIMBS])
     flip = ZERO - odd
     carry = plus - added + ONE if odd else minus - subtracted

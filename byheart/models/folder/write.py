@@ -32,10 +32,7 @@ def save(
     data: Dataset | None = None,
     before: Callable[[], None] | None = None,
 ) -> None:
-    """Write a verified model to a new folder, with its data as data.jsonl if it is given.
-
-    before  called when the folder is written, and only has to take its place
-    """
+    """Write a verified model, with its data; `before` runs before the folder takes its place."""
     verified = checked(model)
     if data is not None and data.sha256() != model.record.data.sha256:
         raise ByheartError("the data is not what the model was verified on; save it without data.")

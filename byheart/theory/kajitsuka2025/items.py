@@ -140,11 +140,12 @@ def uniform_attention(
     length: int,
     positions: bool | None = None,
     dimension: int | None = None,
+    failures: int | None = None,
 ) -> int:
     """Where order counts, tokens at different positions are different tokens for E_in."""
     tokens = vocabulary * (1 if positions is False else length)
-    coordinates = (dimension or 1) + (positions is not False)
-    return sign_patterns.uniform_attention(contexts, tokens, max(tokens, coordinates))
+    coordinates = max(tokens, (dimension or 1) + (positions is not False))
+    return sign_patterns.uniform_attention(contexts, tokens, coordinates, failures or 0)
 
 
 def frequencies(
@@ -166,11 +167,8 @@ def frequencies(
     failure = contexts - math.floor(code_length - math.log2(contexts + 1))
     if failure >= contexts:
         raise AssumptionError("these labels hold no information.")
-    tokens = vocabulary * (1 if positions is False else length)
-    coordinates = (dimension or 1) + (positions is not False)
-    return sign_patterns.uniform_attention(
-        contexts, tokens, max(tokens, coordinates), max(0, failure)
-    )
+    more = positions, dimension, max(0, failure)
+    return uniform_attention(contexts, vocabulary, length, *more)
 
 
 ITEMS = items(
