@@ -79,10 +79,8 @@ class FaithfulDeepSet(Extraction):
         stage = transformer.stage_one({"phi": ids.weights[0]}, ids.bias)
         part = feed_forwards(lookup("x", first, "phi"), transformer.LANES)
         end = feed_forwards([stage, *lookup("x", second, "label")], transformer.LANES)
-        network = Network(
-            Input(d, M, False, None),
-            (transformer.embed(tokens), *part, Sum(), *end, transformer.output()),
-        )
+        reads, last = Input(d, M, False, None), transformer.output()
+        network = Network(reads, (transformer.embed(tokens), *part, Sum(), *end, last))
         return transformer.built(network, dataset, tokens.tries + ids.tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:

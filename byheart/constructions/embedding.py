@@ -94,15 +94,13 @@ class FaithfulEmbedding(Extraction):
         places = project(*transformer.context_points(seen, same, phi), N, Fraction(1), random)
         columns = {(transformer.PHI, x): int(phi[i]) for i, x in enumerate(ids)}  # eq. (135)
         columns |= {(transformer.X, x): x for x in ids}
-        embedding = Embedding(
-            matrix(len(transformer.LANES), omega, columns), vector({}, len(transformer.LANES))
-        )
+        width = len(transformer.LANES)
+        embedding = Embedding(matrix(width, omega, columns), vector({}, width))
         key_bits = embedded_key_bits(N, n, omega)
         second = table(places.keys(), seen.labels, key_bits, transformer.label_bits(dataset))
         end = transformer.rest(n, self.attention, places, lookup("x", second, "label"))
-        return transformer.built(
-            Network(spec, (embedding, *end), dataset.every), dataset, places.tries
-        )
+        network = Network(spec, (embedding, *end), dataset.every)
+        return transformer.built(network, dataset, places.tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         """The matrix holds the values of marked tokens, and ids that are not 0."""

@@ -153,13 +153,9 @@ def packed(keys: list[int], labels: list[int], classes: int) -> Packed:
     table = [0] * room
     for key, label in zip(keys, labels, strict=True):
         table[key + shifts[bisect_right(starts, key) - 1 if len(starts) > 1 else 0]] = label
-    numbers = tuple(
-        tuple(
-            orbit([x >> p & 1 for x in table[j * places : (j + 1) * places]]) for j in range(words)
-        )
-        for p in range(planes)
-    )
-    return Packed(starts, shifts, numbers, places)
+    parts = [table[j * places : (j + 1) * places] for j in range(words)]
+    numbers = (tuple(orbit([x >> p & 1 for x in part]) for part in parts) for p in range(planes))
+    return Packed(starts, shifts, tuple(numbers), places)
 
 
 @dataclass(frozen=True)

@@ -30,21 +30,17 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The distinct input columns of a batch.
+    """The distinct input columns of a batch."""
 
-    vectors   [columns, coordinates] integers (int64, or Python integers if one is too long)
-    exponent  the value is vectors * 2**exponent
-    absent    the number that stands for no column, if sequences are not padded
-    """
-
-    vectors: NDArray
-    exponent: int
+    vectors: NDArray  # [columns, coordinates] int64, or Python integers if one is too long
+    exponent: int  # the value is vectors * 2**exponent
     batch: Batch
     spec: Input
     numbers: NDArray[np.int32] | None  # of (token, position), or None without positions
 
     @property
     def absent(self) -> int | None:
+        """The number that stands for no column, if sequences are not padded."""
         return len(self.batch.vectors) if self.spec.padding is None else None
 
     @property

@@ -82,9 +82,8 @@ class End:
             rows = layer.head_rows(head)
             queries = {r: combine(layer.W_Q.by_row.get(r, ()), None, stream, size) for r in rows}
             keys = {r: self._key(tuple(layer.W_K.by_row.get(r, ()))) for r in rows}
-            best = scored(
-                {r: Lane(q.values[:, None], q.scale) for r, q in queries.items()}, keys
-            )  # [sequences, columns]
+            asked = {r: Lane(q.values[:, None], q.scale) for r, q in queries.items()}
+            best = scored(asked, keys)  # [sequences, columns]
             sums: Stream = {}
             for source in np.flatnonzero(best.any(axis=0)).tolist():
                 read = stream if source == column else self.column(source, level)

@@ -165,11 +165,7 @@ def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArr
     """h + W_O W_V mean for the columns in `keep`."""
     count, length = index.shape
     read = lanes_read(layer.W_V)
-    sums = {
-        lane: Lane(x.values[index].sum(axis=1), x.scale)
-        for lane, x in stream.items()
-        if lane in read
-    }
+    sums = {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items() if k in read}
     added = _heads(layer.W_V, network.divided(layer.W_O, length), sums, count)
     spread = {row: Lane(np.repeat(x.values, keep.shape[1]), x.scale) for row, x in added.items()}
     return plus(take(stream, keep.ravel()), spread)

@@ -254,11 +254,8 @@ def divided(weights: Matrix, count: int) -> Matrix:
     if not divides(count, weights):
         raise AssertionError("W_O / n is not dyadic")
     odd = count >> (twos := (count & -count).bit_length() - 1)
-    return matrix(
-        weights.rows,
-        weights.columns,
-        {(r, c): (v.fraction / odd) / (1 << twos) for r, c, v in weights.entries},
-    )
+    values = {(r, c): (v.fraction / odd) / (1 << twos) for r, c, v in weights.entries}
+    return matrix(weights.rows, weights.columns, values)
 
 
 TokenWise = Linear | FeedForward | Relu | Embedding

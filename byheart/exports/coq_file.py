@@ -60,11 +60,8 @@ def network_lines(network: exact.Network, labels: int) -> Iterator[str]:
     rows, last = reads.coordinates, len(network.layers) - 1
     for i, layer in enumerate(network.layers):
         yield f"    {_layer(layer, rows, network)}{';' if i < last else ''}\n"
-        rows = (
-            layer.weight.rows
-            if isinstance(layer, exact.Linear | exact.Relu | exact.Embedding)
-            else rows
-        )
+        if isinstance(layer, exact.Linear | exact.Relu | exact.Embedding):
+            rows = layer.weight.rows
     yield "  ].\n\n"
 
 

@@ -75,25 +75,18 @@ SAME = (
 
 @dataclass(frozen=True)
 class Format:
-    """How models of one kind are written in one format.
+    """How models of one kind are written in one format."""
 
-    write    files into a folder; with `about_data`, about these items; what there is to say of it
-    runtime  the model loaded from that folder; None if nothing runs it
-    use      how to use it, for README.md
-    needs    the package that runs it, where an export without a run is allowed
-    note     what there is to say about such an export
-    right    what a right answer is, where that needs a word
-    in_place whether the folder of such a model is in this format already
-    """
-
-    write: Callable[..., str | None]
-    runtime: Callable[[Model, Path], Runtime] | None
-    use: str
-    needs: str | None = None
-    note: str | None = None
-    right: str = ""
-    in_place: bool = False
-    about_data: bool = False
+    write: Callable[..., str | None]  # files into a folder; what there is to say of it
+    runtime: (
+        Callable[[Model, Path], Runtime] | None
+    )  # the model loaded from it, if anything runs it
+    use: str  # how to use it, for README.md
+    needs: str | None = None  # the package that runs it, where an export without a run is allowed
+    note: str | None = None  # what there is to say about such an export
+    right: str = ""  # what a right answer is, where that needs a word
+    in_place: bool = False  # whether the folder of such a model is in this format already
+    about_data: bool = False  # whether `write` is given the items, too
 
 
 def _onnx(write: Callable[[Model, Path], None], inputs: str, right: str = "") -> Format:

@@ -390,7 +390,7 @@ def test_a_pass_judges_every_place(columns):
     rng, pick = np.random.default_rng(0), random.Random(0)
     hashes = plan.read(rng.integers(0, plan.top_value, 3000))
     lengths = rng.integers(1, 3, 3000)
-    layout, numbers = climb(plan, hashes, lengths, 2, 12, pick)
+    layout, numbers = climb(plan, hashes, (lengths, 2, 0.0), 12, pick)
     assert sorted(map(repr, layout.folds)) == sorted(map(repr, plan.folds))
     counts = loads(layout.column_of(hashes), lengths, columns, 2)
     assert numbers == required(counts)
@@ -398,7 +398,7 @@ def test_a_pass_judges_every_place(columns):
     uses = [(t, f.weight) for t, f in enumerate(layout.folds[::-1]) if f.role == "column"]
     fixed = [use for use in uses if use[0] >= len(plan.parts[1])]
     (place, weight), *others = [use for use in uses if use not in fixed]
-    contexts = Counts(columns, hashes, lengths, 2, fixed)
+    contexts = Counts(columns, hashes, (lengths, 2, 0.0), fixed)
     assert (equations(contexts.table([(place, weight), *others])[::-1]) == counts).all()
     scores = contexts.moved(others, weight)
     for free in set(range(len(plan.parts[1]))) - {p for p, _ in others}:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...machine.kernels import njit
 from .folds import FoldLayout, FoldPlan
 from .plan import DRAWN, REACH, equations, required
-from .solve import dependent
+from .solve import Words, dependent
 
 PLACES = 32  # where a column's fold may stand, counted from the last: one machine word
 ARRANGEMENTS = 3  # orders of the weights for each pass
@@ -31,13 +31,7 @@ Uses = Sequence[tuple[int, int]]  # place and weight of each fold that chooses t
 
 
 def climb(
-    plan: FoldPlan,
-    hashes: NDArray[np.uint64],
-    lengths: NDArray[np.int64],
-    window: int,
-    passes: int,
-    rng: random.Random,
-    share: float = 0.0,
+    plan: FoldPlan, hashes: NDArray[np.uint64], words: Words, passes: int, rng: random.Random
 ) -> tuple[FoldLayout, int]:
     """The best layout that is found within some passes, and the numbers that it needs."""
     head, rest = plan.parts
@@ -45,7 +39,7 @@ def climb(
     room, count = min(PLACES, len(rest)), len(weights)
     places_of = list(enumerate(head[::-1], len(rest)))
     fixed = [(t, f.weight) for t, f in places_of if f.role == "column"]
-    contexts = Counts(plan.columns, hashes, lengths, window, fixed, share)
+    contexts = Counts(plan.columns, hashes, words, fixed)
     arrangements = ARRANGEMENTS * passes
     best: tuple[float, list[int]] = math.inf, []
     while passes > 0 < count:
@@ -71,6 +65,7 @@ def climb(
         return plan.layout([by_place.get(p) or next(rest) for p in reversed(range(len(order)))])
 
     layouts = [filled() for _ in range(ORDERS if len(hashes) >= LARGE else 1)]
+    lengths, _, share = words
     if share:
         hashes = hashes[(lengths > 0) | (np.arange(len(hashes)) % round(1 / share) == 0)]
     return _most_independent(layouts, hashes), numbers
@@ -128,15 +123,8 @@ class Counts:
     extra  [contexts] fixed weights and length of the word, as one number
     """
 
-    def __init__(
-        self,
-        columns: int,
-        hashes: NDArray[np.uint64],
-        lengths: NDArray[np.int64],
-        window: int,
-        fixed: Uses,
-        share: float = 0.0,
-    ) -> None:
+    def __init__(self, columns: int, hashes: NDArray[np.uint64], words: Words, fixed: Uses) -> None:
+        lengths, window, share = words
         # words that are intervals come before those of one bit
         self.columns, self.window, self.share = columns, window + (share > 0), share
         self.bits = (hashes & np.uint64(0xFFFFFFFF)).astype(np.uint32)

@@ -179,14 +179,11 @@ def cost(plan: DigitPlan, task: Task, digits: int | None = None, offset: bool = 
 def blocks(storage: Storage, code: PrefixCode) -> Iterator[Block]:
     """Hash folds, tables, sums of lanes, shifts, read."""
     layout, plan, unit = storage.layout, storage.layout.plan, storage.unit
-    closed = _reaches(storage)
-    own = {_lane(mask): storage.numbers[lane] * unit for lane, mask in enumerate(plan.masks)}
+    closed, numbers = _reaches(storage), storage.numbers
+    own = {_lane(mask): numbers[lane] * unit for lane, mask in enumerate(plan.masks)}
     yield from _hash_folds(storage, closed, own)
     for table in range(len(plan.tables)):
-        cells = {
-            _lane(mask): layout.values(table, lane, storage.numbers)
-            for lane, mask in enumerate(plan.masks)
-        }
+        cells = {_lane(m): layout.values(table, i, numbers) for i, m in enumerate(plan.masks)}
         block = select("select", f"J{table}", cells, {} if table else own, reset=False)
         scaled = [(name, i, Fraction(weight) * unit) for name, i, weight in block.writes]
         yield replace(block, writes=scaled)
@@ -218,9 +215,8 @@ def _hash_folds(
             index = f"J{step.target}"
             block = fold_and_count("row index", "v", threshold, gap, index, step.weight)
         elif plan.clean:
-            name, gate = (
-                ("gate", f"g{step.target}") if step.role == "gate" else ("column gate", f"p{place}")
-            )
+            shift = step.role == "column"
+            name, gate = ("column gate", f"p{place}") if shift else ("gate", f"g{step.target}")
             block = fold_and_count(name, "v", threshold, gap, gate, 1)
         elif step.role == "gate":
             masks = [m for m in plan.masks[1:] if m & -m == 1 << step.target]

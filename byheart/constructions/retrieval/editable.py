@@ -96,15 +96,8 @@ class Structure:
         low, high = self._ranges()
         bounds = [int(x * modulus) for x in low], [int(x * modulus) for x in high]
         scale = self.layout.scale(*bounds, modulus)
-        return Storage(
-            self.layout,
-            numbers,
-            longest,
-            self.window,
-            Fraction(1),
-            Fraction(1 << scale),
-            numbers[0] + lift * modulus,
-        )
+        units, constant = (Fraction(1), Fraction(1 << scale)), numbers[0] + lift * modulus
+        return Storage(self.layout, numbers, longest, self.window, *units, constant)
 
     def _ranges(self) -> tuple[list[Fraction], list[Fraction]]:
         """Where each stored number lies whatever the labels are, in units of 2**(K + 1)."""
@@ -155,11 +148,7 @@ def find(inputs: Inputs, objective: str, seed: int, watch: Watch) -> Structure:
 def again(inputs: Inputs, record: Mapping[str, Any], seed: int) -> Structure | None:
     """The structure of this record, which a stranger may have written, without a search."""
     sizes, tables = record.get("plan"), record.get("tables")
-    if (
-        not isinstance(sizes, Mapping)
-        or set(sizes) != set(RECORDED)
-        or not isinstance(tables, list)
-    ):
+    if not isinstance(sizes, Mapping) or not isinstance(tables, list) or {*sizes} != {*RECORDED}:
         return None
     whole = [*sizes.values(), *tables, *(record.get(x) for x in ("unknowns", "attempt", "order"))]
     if not all(type(x) is int and 0 <= x < LARGEST for x in whole) or len(tables) > MOST_TABLES:

@@ -26,7 +26,7 @@ from .network import Settings, assemble, constant
 from .plan import SPARSE, Layout, Plan, Storage, expected_load, hash_bits, loads, needed, required
 from .problem import Problem, Task, prepare
 from .search import Limits, Needs, effort_for, search
-from .solve import Terms
+from .solve import Terms, Words
 
 ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
 GATES = 30
@@ -37,17 +37,11 @@ MOST_BITS = 1 << 13  # no coordinate of a double needs more
 
 
 def best_of(
-    plan: Plan,
-    hashes: NDArray,
-    lengths: NDArray,
-    window: int,
-    tries: int,
-    rng: random.Random,
-    share: float = 0.0,
+    plan: Plan, hashes: NDArray, words: Words, tries: int, rng: random.Random
 ) -> tuple[Layout, int]:
     """The best layout of some random orders, and the numbers that it needs."""
     order = list(plan.parts[1])
-    best, least = plan.layout(order), 1 << 62
+    best, least, (lengths, window, _) = plan.layout(order), 1 << 62, words
     for _ in range(tries if plan.columns > 1 else 1):
         layout = plan.layout(order)
         counts = loads(layout.column_of(hashes), lengths, plan.columns, window)
@@ -82,9 +76,8 @@ class Limited(Limits):
         return 0
 
     def plans(self, task: Task, objective: str, needs: Needs) -> tuple[DigitPlan, ...]:
-        return candidates(
-            task, self, objective, needs.spare, needs.slack, needs.hash_bits, needs.guard
-        )
+        sizes = needs.spare, needs.slack, needs.hash_bits, needs.guard
+        return candidates(task, self, objective, *sizes)
 
     def store(
         self, problem: Problem, hashed: Hash, layout: DigitLayout, terms: Terms, numbers: list[int]
@@ -302,12 +295,9 @@ class Case:
                 digits = plan.columns + task.window - 1 + tables.guard(plan, task.contexts)
                 hashed = (plan.top_value - 1).bit_length() + digits
                 if max(digits + plan.columns, hashed) <= bits + 2:
-                    chosen, length = replace(options, minimise=objective), self.spec.length
-                    found.append(
-                        build_unlimited(
-                            self.dataset, self.contexts, chosen, watch, length, tables_only=True
-                        )
-                    )
+                    chosen = replace(options, minimise=objective), watch, self.spec.length
+                    given = self.dataset, self.contexts, *chosen
+                    found.append(build_unlimited(*given, tables_only=True))
         return found
 
     def least_bits(self, options: Settings, bits: int = 1) -> int:

@@ -114,19 +114,12 @@ def assemble(
         weights = {(0, i): w * grain for i, w in zip(inputs.read, hashed.weights, strict=True)}
         bias = exact.vector({0: (hashed.bias - offset) * unit}, width)
         first = exact.Linear(exact.matrix(width, spec.coordinates, weights), bias, "embed")
-    return exact.Network(
-        spec,
-        (
-            first,
-            *(feed_forward(block, lanes) for block in before),
-            *mixing_layers(mixing, spec, width, lanes[output]),
-            *(feed_forward(block, lanes) for block in after),
-            exact.Linear(
-                exact.matrix(1, width, {(0, lanes[output]): 1}), exact.vector({}, 1), "output"
-            ),
-        ),
-        every,
-    )
+    layers: list[exact.Layer] = [first, *(feed_forward(block, lanes) for block in before)]
+    layers += mixing_layers(mixing, spec, width, lanes[output])
+    layers += (feed_forward(block, lanes) for block in after)
+    answer = exact.matrix(1, width, {(0, lanes[output]): 1})
+    last = exact.Linear(answer, exact.vector({}, 1), "output")
+    return exact.Network(spec, (*layers, last), every)
 
 
 def constant(spec: exact.Input, mixing: str, embedding: bool, dataset: Dataset) -> exact.Network:

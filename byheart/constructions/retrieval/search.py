@@ -263,7 +263,6 @@ class Failure:
 def _attempt(
     problem: Problem, limits: Limits, plan: Plan, rng: random.Random, balancing: int
 ) -> tuple[Hash, Storage] | Failure:
-    window, lengths = problem.task.window, problem.lengths
     hashed = draw_hash(problem, plan, rng)
     if hashed is None:
         return Failure("fit")
@@ -272,8 +271,8 @@ def _attempt(
     if conflicts(plan.separated(hashed.contexts), problem.labels):
         return Failure("conflict")
     hashes = plan.read(hashed.contexts)
-    share = problem.task.code.share
-    balanced, load = limits.balance(plan, hashes, lengths, window, balancing, rng, share)
+    words = problem.lengths, problem.task.window, problem.task.code.share
+    balanced, load = limits.balance(plan, hashes, words, balancing, rng)
     if load > plan.unknowns:
         return Failure("load", load)
     storage = limits.solved(problem, hashed, balanced, hashes, load)

@@ -34,6 +34,8 @@ from numpy.typing import NDArray
 from ...machine.kernels import njit
 from .gf2 import ONE, ZERO, Factors, common_zero, factored
 
+# lengths, the longest one, and of the contexts with intervals the share that has an equation
+Words = tuple[NDArray[np.int64], int, float]
 MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
 LEAST = 12  # free unknowns that are tried in any case
@@ -349,16 +351,9 @@ class Search:
             below = below[_ones(system.terms.starts, system.terms.units, below, *bits)]
             contexts = np.append(contexts, below)
             digits = np.append(digits, np.zeros_like(below))
-        shifts = system.window - 1 - digits
-        return (
-            system.terms.starts,
-            system.terms.units,
-            contexts,
-            system.words[contexts] >> shifts.astype(np.uint64) & ONE,
-            position,
-            self.recent,
-            self.numbers,
-        )
+        shifts = (system.window - 1 - digits).astype(np.uint64)
+        terms, wanted = system.terms, system.words[contexts] >> shifts & ONE
+        return terms.starts, terms.units, contexts, wanted, position, self.recent, self.numbers
 
     def _short(self, position: int, factors: Factors) -> int:
         """The dependent equations that are too many for the search, or for the position below."""

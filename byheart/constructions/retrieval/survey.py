@@ -67,18 +67,11 @@ def contexts_of(problem: Inputs) -> Contexts | None:
         ids, place = np.unique(whole[:, 0], return_inverse=True)
         whole = np.ascontiguousarray(whole[:, 1:])
     low = np.minimum(whole.min(axis=0), 0)
-    return Contexts(
-        columns=whole,
-        low=low,
-        extent=np.maximum(whole.max(axis=0) - low, 1),
-        ids=ids,
-        place=place.astype(np.int64),
-        members=sums.members,
-        which=sums.which.astype(np.int64),
-        own=np.zeros(0, np.int64) if sums.own is None else sums.own.astype(np.int64),
-        total=sums.total,
-        above=0.0 if sums.level or problem.draw else 0.2,
-    )
+    extent, place = np.maximum(whole.max(axis=0) - low, 1), place.astype(np.int64)
+    own = np.zeros(0, np.int64) if sums.own is None else sums.own.astype(np.int64)
+    read = sums.members, sums.which.astype(np.int64), own
+    above = 0.0 if sums.level or problem.draw else 0.2
+    return Contexts(whole, low, extent, ids, place, *read, sums.total, above)
 
 
 def survey(
@@ -137,17 +130,10 @@ def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64)
     if hashes.min() < offset or hashes.max() >= offset + plan.top_value:
         return None
     fired, cell = read_bits(hashes - offset, plan.limits)
-    draw = dict(zip(contexts.ids.tolist(), numbers.tolist(), strict=True)) if len(numbers) else None
-    hashed = Hash(
-        weights=tuple(weights.tolist()),
-        bias=0 if draw else above - int(weights @ contexts.low),
-        drawn=draw,
-        token_thresholds=fold_thresholds(largest, plan.token_folds),
-        offset=0,
-        mix_thresholds=(),
-        tokens=phi[:-1],
-        contexts=hashes,
-    )
+    drawn = dict(zip(contexts.ids.tolist(), numbers.tolist(), strict=True)) or None
+    bias = 0 if drawn else above - int(weights @ contexts.low)
+    thresholds, chosen = fold_thresholds(largest, plan.token_folds), tuple(weights.tolist())
+    hashed = Hash(chosen, bias, drawn, thresholds, 0, (), phi[:-1], hashes)
     return Draw(unknowns, tuple(gates.tolist()), offset, hashed, fired, cell)
 
 

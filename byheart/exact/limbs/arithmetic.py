@@ -297,11 +297,7 @@ def extended(numbers, place, lane, i):
 
 @compiled
 def attend(numbers, index, keep, out):
-    """The input of a stack after an attention layer: the last `keep` columns of every sequence.
-
-    out [sequences * keep, 2 lanes, limbs + 1] receives the column's own lanes and then the sums of
-    the lanes over all columns of the sequence.
-    """
+    """The input of a stack after attention: of each kept column its own lanes, then the sums."""
     lanes, size = numbers.shape[1], out.shape[2]
     length = index.shape[1]
     for r in range(index.shape[0]):

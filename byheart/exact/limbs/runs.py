@@ -78,10 +78,8 @@ class Finder:
             if not late:
                 run.live = {x for x in run.counts if self.last_read.get(x, -1) >= stop}
                 return run
-            steps = enumerate(step.block for step in run.steps)
-            stop = start + min(
-                i for i, x in steps if isinstance(x, Table) and late & x.columns.keys()
-            )
+            tables = ((i, x.block) for i, x in enumerate(run.steps) if isinstance(x.block, Table))
+            stop = start + min(i for i, table in tables if late & table.columns.keys())
         return None
 
     def _folds(self, start: int, stop: int) -> Folds | None:

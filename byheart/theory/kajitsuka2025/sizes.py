@@ -40,12 +40,8 @@ class Size:
 
     def __add__(self, other: "Size") -> "Size":
         """Two parts, one after the other."""
-        return Size(
-            self.parameters + other.parameters,
-            self.dense + other.dense,
-            self.depth + other.depth,
-            max(self.width, other.width),
-        )
+        parameters, dense = self.parameters + other.parameters, self.dense + other.dense
+        return Size(parameters, dense, self.depth + other.depth, max(self.width, other.width))
 
     def times(self, count: int) -> "Size":
         """The same part `count` times, one after the other."""

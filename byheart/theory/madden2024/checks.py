@@ -170,9 +170,8 @@ def theorem_6(z: Sequence[Real], u: Sequence[Real], contexts: Contexts = None) -
 
 def _injective(contexts: Sequence[Context], places: tuple[int, ...] | None) -> Check:
     if places is None:
-        return Check(
-            "proved", f"the values of {plural(len(contexts), 'context')} are distinct, none zero"
-        )
+        values = f"the values of {plural(len(contexts), 'context')}"
+        return Check("proved", f"{values} are distinct, none zero")
     pair = tuple(contexts[i] for i in places)
     has = "has the value zero" if len(pair) == 1 else "have equal values"
     return Check("refuted", f"{' and '.join(map(str, pair))} {has}", pair=pair)
