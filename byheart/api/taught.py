@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,16 +131,13 @@ def verify_taught(
                 failures.append(f"{missing:,} positions of {text.name} have other logits")
         limits = None if bound is None else _bounded(told, new, near, bound, watch)
     checked = bool(asked or texts)
-    import torch
-    import transformers
-
     return TaughtVerified(
         folder=str(path),
         base=str(base),
         structure=GATED,
         layers=(told.certificate["layers"][0], told.certificate["layers"][1]),
         evidence=(REFUTED if failures else OBSERVED) if checked else None,
-        runtime=f"transformers {transformers.__version__}, torch {torch.__version__}, {dtype}",
+        runtime=f"transformers {version('transformers')}, torch {version('torch')}, {dtype}",
         facts=len(asked),
         held=len(held),
         answered=sum(right),

@@ -28,6 +28,7 @@ class Claim:
     counted: ClassVar[str]  # the size of the data that a complete certificate covers
     conflicts: ClassVar[bool] = True  # whether two labels of one context are a conflict
     probabilities: ClassVar[bool] = False  # whether the answer is the probability of every token
+    packed: ClassVar[bool] = False  # whether a model can be one file: its code word and its words
     texts: ClassVar[bool] = False  # whether the data is texts that a tokenizer splits
     # the evidence that a claim about all of the data may rest on
     complete: ClassVar[tuple[str, ...]] = (PROVED, OBSERVED)
@@ -39,6 +40,11 @@ class Claim:
     @property
     def sentence(self) -> str:
         raise NotImplementedError
+
+    @property
+    def chained(self) -> bool:
+        """Whether labels of contexts that follow one another are one answer, token after token."""
+        return False
 
     def number(self, network: Any) -> str:
         """The arithmetic of the weights: "dyadic" or "float64", or the type of a checkpoint."""
@@ -62,6 +68,7 @@ class Labels(Claim):
     arithmetic: str = "dyadic"  # in which the network is exact: "dyadic" or already "float64"
 
     name = noun = answered = "labels"
+    packed = True
     counted = "sequences"
     complete = (PROVED,)
     sentence = "Labels."
@@ -141,6 +148,10 @@ class Recites(Claim):
     @property
     def sentence(self) -> str:
         return f"The likeliest next token, in {self.dtype}."
+
+    @property
+    def chained(self) -> bool:
+        return self.labels_are == TEXT
 
     def number(self, network: Any) -> str:
         return network.dtype

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..claims.claim import TEXT, Recites
 from ..claims.model import ModelData
 from ..claims.record import Bits, DataSizes, Parameters, Record
 from ..data.contexts import Contexts
@@ -27,7 +26,7 @@ def counted(model: ModelData, dataset: Dataset, grouped: Contexts) -> Record:
     beginnings = dataset.beginnings
     ambiguous = bool(grouped.conflicts(dataset).any())
     counts = np.bincount(dataset.labels[grouped.first], minlength=1).tolist()
-    if isinstance(model.claim, Recites) and model.claim.labels_are == TEXT:
+    if model.claim.chained:
         counts = list(Counter(whole_answers(dataset, grouped)).values())
     answers = sum(counts), sum(count > 0 for count in counts)
     return replace(

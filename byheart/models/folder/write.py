@@ -9,7 +9,6 @@ from typing import Any
 
 from ...claims import notes
 from ...claims.card import several
-from ...claims.claim import Labels
 from ...claims.model import ModelData
 from ...claims.verification import Verification
 from ...data.dataset import Dataset
@@ -78,7 +77,7 @@ def save_packed(model: ModelData, path: str | os.PathLike[str], *, force: bool =
 
 def check_packed(model: ModelData | None, place: Path, force: bool) -> None:
     """ByheartError if the model, or where it is to go, is not for a packed file."""
-    if model is not None and kind_of(model).claim is not Labels:
+    if model is not None and not model.claim.packed:
         raise ByheartError(
             f"a packed file holds a network that gives labels, and this model gives "
             f"{model.claim.noun}; write a folder."
