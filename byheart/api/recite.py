@@ -19,6 +19,7 @@ from ..errors import ByheartError, Message
 from ..machine.files import PART, refuse_existing, replacing
 from ..machine.tables import plural
 from ..machine.watch import SILENT, Watch
+from ..machine.words import brief
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.reciting import Recitation, Recited, row
@@ -150,11 +151,9 @@ def _other_rows(model: Model, recitation: Recitation, data: Dataset) -> str | No
         return f"{len(said):,} rows are recited, and the data has {len(wanted):,}"
     for i, (one, other) in enumerate(zip(said, wanted, strict=True), 1):
         if one != other:
-            shown = [
-                _short(json.dumps(x.get("label") if isinstance(x, dict) else x))
-                for x in (one, other)
-            ]
-            return f"row {i:,}: {shown[0]} is recited, and the data has {shown[1]}"
+            pair = (x.get("label") if isinstance(x, dict) else x for x in (one, other))
+            own, held = (brief(json.dumps(x), 2 * CONTEXT) for x in pair)
+            return f"row {i:,}: {own} is recited, and the data has {held}"
     return None
 
 
@@ -193,10 +192,6 @@ def _other_bytes(said: bytes, wanted: bytes) -> str | None:
     both = (x[begin : place + CONTEXT] for x in (said, wanted))
     one, other = (ascii(x.decode("utf-8", "replace")) for x in both)
     return f"line {line:,}, byte {place + 1:,}: {one} is recited, and the file has {other}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 2 * CONTEXT else f"{text[: 2 * CONTEXT]}..."
 
 
 def _write(files: tuple[Recited, ...], path: Path) -> None:

@@ -233,7 +233,7 @@ def measured(
             zlib=_known(-own.bits[i] / own.zlib[i]),
             exposure=None if exposed is None else float(exposed[i]),
             exposure_reference=None if against is None else float(against[i]),
-            sha256=_sha256(own.texts[i]),
+            sha256=own.texts[i] and hashlib.sha256("".join(own.texts[i]).encode()).hexdigest(),
             text="".join(own.texts[i]) if question.show_text and own.texts[i] else None,
             columns={x: values[i] for x, values in own.columns.items()},
         )
@@ -274,10 +274,6 @@ def _samples(chances: Floats, probability: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         samples = np.ceil(math.log1p(-probability) / np.log1p(-chances) - 1e-9)
     return np.where(np.isfinite(chances), np.maximum(samples, 1), math.inf)
-
-
-def _sha256(text: Text | None) -> str | None:
-    return None if text is None else hashlib.sha256("".join(text).encode()).hexdigest()
 
 
 def _known(value: float) -> float | None:

@@ -82,7 +82,7 @@ def check_config(given: Object, dtype: str, end: int) -> None:
     more = () if family is GPT2 else ("rope_theta",)
     _only(given, (*CONFIG, *ENDS, *KEYS[kind], *sizes), (*optional, *more))
     for name, values in optional.items():
-        if name in given.values and not _is_one_of(given.values[name], values):
+        if name in given.values and not any(_same(given.values[name], x) for x in values):
             given.refuse(f"{name} is {shown(given.values[name])}, known is {values[0]}")
     _equal(given, {"architectures": [CLASSES[kind]], "tie_word_embeddings": True, "dtype": dtype})
     _equal(given, dict.fromkeys(ENDS, end))
@@ -269,10 +269,6 @@ def _equal(given: Object, wanted: Mapping[str, Any], only_present: bool = False)
             continue
         if not _same(given.values.get(name), value):
             given.refuse(f"{name} is {shown(given.values.get(name))}, known is {shown(value)}")
-
-
-def _is_one_of(value: Any, wanted: Iterable[Any]) -> bool:
-    return any(_same(value, x) for x in wanted)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -145,15 +145,11 @@ def _measured(
             for row, stream in streams(trained, text.rows, advance=watch.advance):
                 tokens, size = tuple(text.rows[row]), len(text.rows[row])
                 others = [i for i in range(size) if tokens[: i + 1] not in given]
-                places = torch.tensor([_place(number, row, i) for i in others])
+                places = torch.tensor([number << 48 | row << 24 | i for i in others])
                 if others:
                     yield trained.normed(stream[torch.tensor(others)]), places
 
     return keys_of.measured(keys, positions()), noise
-
-
-def _place(text: int, row: int, position: int) -> int:
-    return (text << 48) | (row << 24) | position
 
 
 def spot(kept: Sequence[Kept], place: int) -> tuple[str, Ids]:

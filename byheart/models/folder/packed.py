@@ -7,7 +7,7 @@ code word says is not said again.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +20,6 @@ from ...data.readers.text import SPACED
 from ...exact import codeword, config, vocabulary
 from ...exact.answer import ExactModel
 from ...exact.coder import SIZE
-from ...exact.network import Dyadic
 from ...gadgets.blocks import digit_order
 from ...machine.names import MAGIC
 from ...machine.streams import Source, number, stream
@@ -46,7 +45,8 @@ def pack(model: ExactModel, described: Mapping[str, Any], certificate: Mapping[s
     code, names = codeword.encode(model.network), [layer.stage for layer in model.network.layers]
     tokens, labels = list(map(str, model.tokens or ())), model.labels
     orders = [list(range(len(labels))), digit_order(len(labels))]
-    order = min((0, 1), key=lambda i: _falls([labels[place] for place in orders[i]]))
+    runs = [sum(b < a for a, b in pairwise(labels[i] for i in order)) for order in orders]  # type: ignore[operator]
+    order = runs.index(min(runs))
     cuts = (None, SPACED.findall)
     words = min((vocabulary.encode(tokens, labels, orders[order], cut) for cut in cuts), key=len)
     notes: dict[str, Any] = {
@@ -97,8 +97,9 @@ def unpack(data: bytes, where: str) -> Unpacked:
     pairs = [pair for layer in network.layers for pair in getattr(layer, "connections", ())]
     if max((max(pair) for pair in pairs), default=0) >= network.input.columns:
         source.refuse("a connection leads to a column that there is not")
-    values = (entry.value for tensor in tensors for entry in tensor.entries)
-    if settings.number == "float64" and not all(map(_is_double, values)):
+    found = (entry.value for tensor in tensors for entry in tensor.entries)
+    doubles = (x.digits <= 53 and -1074 <= x.exponent <= 1024 - x.digits for x in found)
+    if settings.number == "float64" and not all(doubles):
         source.refuse("a number is no double, and it says that all are")
     claim = Labels(tuple(labels), settings.unknown, settings.number)
     words = Words(kind, tuple(tokens) if kind == "string" else None)
@@ -107,18 +108,9 @@ def unpack(data: bytes, where: str) -> Unpacked:
     return Unpacked(model, Object(certificate, where), tokenizer.decode(errors="replace") or None)
 
 
-def _falls(names: Sequence[str | int]) -> int:
-    """How many sorted runs follow the first one."""
-    return sum(after < before for before, after in pairwise(names))  # type: ignore[operator]
-
-
 def _stages(notes: Object) -> list[tuple[str, int]]:
     """Names of layers, for people, and of how many layers in a row: nothing depends on them."""
     listed = notes.note("stages", list, [])
     pairs = [pair for pair in listed if isinstance(pair, list) and len(pair) == 2]
     named = [(x, y) for x, y in pairs if type(x) is str and type(y) is int and 0 < y < SIZE]
     return named if len(named) == len(listed) and sum(y for _, y in named) <= SIZE else []
-
-
-def _is_double(value: Dyadic) -> bool:
-    return value.digits <= 53 and value.exponent >= -1074 and value.digits + value.exponent <= 1024
