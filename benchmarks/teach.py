@@ -32,7 +32,7 @@ from .methods import METHODS, Edit
 from .report import Options, machine, of, table
 
 READ = {"input": ["prompt"], "label": "answer"}
-STEPS = 120  # of training the GPT-2
+STEPS = 600  # of training the GPT-2
 LIMIT = 25.0  # seconds of a method at one strength, after which it stops
 ANIMALS = "dog cat bird bear frog fish mouse rabbit duck cow pig lion bug tree".split()
 KINDS = (
