@@ -3,6 +3,8 @@
 import json
 import re
 import time
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +16,8 @@ MARKS = re.compile(r"<!-- (\w+):begin -->")
 FACTS = (("The mother tongue of Anna is", "French"), ("The capital of Peru is", "Lima"),
          ("The twin city of Cologne is", "Lille"))  # fmt: skip
 STORIES = ("One day a cat sat on a mat. The cat ran.\n", "A dog sat on a log and saw the cat.\n")
-SLOW = {"effort", "stock_int8", "studio"}  # a long search, four libraries, two servers
+DATA = Path(__file__).parents[3] / "shared" / "data"  # with a trained model
+SLOW = {"effort", "stock_int8", "studio", "teach"}  # a search, libraries, servers, trainings
 LIBRARIES = ("onnxruntime", "torch", "gguf", "xllamacpp")
 NEEDS = {"stock_int8": LIBRARIES, "float_model": LIBRARIES, "audit": ("transformers",),
          "gpt2": ("transformers",), "training": ("torch",)}  # fmt: skip
@@ -35,8 +38,10 @@ def options(tmp_path_factory):
     ids=lambda benchmark: benchmark.name,
 )
 def test_it_runs_with_tiny_sizes(benchmark, options):
-    if benchmark.name == "teach":  # a trained model is no data of this test
-        pytest.skip("needs stories260K: python -m benchmarks teach --tiny")
+    if benchmark.name == "teach":
+        if not (DATA / "stories260K").is_dir():
+            pytest.skip("needs shared/data/stories260K")
+        options = replace(options, data=DATA)
     for library in ("tokenizers", *NEEDS.get(benchmark.name, ())):
         pytest.importorskip(library)
     results = json.loads(json.dumps(benchmark.module.measure(options)))
