@@ -138,7 +138,9 @@ def softmax(scores: Sequence[tuple[int, int]] | int) -> tuple[int, list[Weight],
 
 
 def mixed(
-    values: list[Box], scores: Sequence[tuple[int, int]] | int, storage: enclose.Storage
+    values: list[Box],
+    scores: Sequence[tuple[int, int]] | int,
+    storage: enclose.Storage = enclose.STORAGE["float32"],
 ) -> Box:
     """The weighted sum of the values, with the errors of item 5, and of stored weights: two units
     of each, one of the weight and one of the sum that they are divided by."""
@@ -207,7 +209,7 @@ class Attention:
         return Seen(self.split(self.key, normed, place), Box(*self.value.enclose(normed)))
 
     def scores(
-        self, query: Box, keys: list[Box], storage: enclose.Storage
+        self, query: Box, keys: list[Box], storage: enclose.Storage = enclose.STORAGE["float32"]
     ) -> list[tuple[int, int]]:
         """Each with its radius. Where results are stored, the factor 1 / sqrt(s) may have been
         applied to both operands, or to the product, all of which are stored."""

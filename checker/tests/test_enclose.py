@@ -404,7 +404,7 @@ def random_tensors(shape: check_stock.Shape, seed: int, scale: float = 0.7) -> d
 
 def stock_of(shape: check_stock.Shape, tensors: dict) -> check_stock.Stock:
     arrays = {name: array("f", values.ravel().tolist()) for name, values in tensors.items()}
-    return check_stock.Stock(shape, arrays, None, "", [], frozenset(), {}, {})
+    return check_stock.Stock(shape, arrays, None, "", [], frozenset(), {"dtype": "float32"}, {})
 
 
 class Run:

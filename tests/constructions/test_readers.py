@@ -14,6 +14,7 @@ from nasty import datasets, labelled
 
 from byheart.api.compile import compile
 from byheart.constructions.retrieval import build as building
+from byheart.constructions.retrieval import readers
 from byheart.constructions.retrieval.plan import read_bits
 from byheart.constructions.retrieval.problem import Inputs, Task
 from byheart.constructions.retrieval.readers import ReaderLayout, ReaderPlan, cost, pairs_of
@@ -120,7 +121,7 @@ def test_predicted_counts_are_the_built_ones(case, attention):
 
 
 def test_counts_with_tables(found, monkeypatch):
-    monkeypatch.setattr(searching, "structures", with_tables)
+    monkeypatch.setattr(readers, "structures", with_tables)
     model = compile(generate(3000, seed=1))
     solution = found["found"].solution
     assert solution.layout.plan.rows and reads(model)
@@ -193,11 +194,11 @@ def traced(request):
         model = compile(dataset)
     else:
         dataset = generate(3000, seed=1)
-        original, searching.structures = searching.structures, with_tables
+        original, readers.structures = readers.structures, with_tables
         try:
             model = compile(dataset)
         finally:
-            searching.structures = original
+            readers.structures = original
     assert reads(model)
     return model, [(dataset.sequence(i), dataset.label(i)) for i in range(30)]
 
