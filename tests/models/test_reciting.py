@@ -9,6 +9,7 @@ import byheart
 from byheart.data.layout import Layout
 from byheart.errors import ByheartError
 from byheart.models.placing import fitting
+from byheart.models.reciting import _check_sizes
 
 BOOK = "the cat sat.\r\nThe dog\tran\n\n  and the cat ran. \n"
 
@@ -123,3 +124,12 @@ def test_a_step_reads_the_last_tokens_alone(tmp_path):
     said = Long(["one"] * 1000 + [" two", " four"])
     assert len(fitting(model, said)) == model.length < 10
     assert fitting(model, said)[-1] == " four"
+
+
+def test_more_tokens_than_bytes_are_refused_before_they_are_asked_for(book):
+    model = compiled(book, unit="char", documents="whole")
+    layout = model.record.layout
+    at_most = replace(layout, lengths=(layout.files[0].size,))
+    assert _check_sizes(model, at_most) is None
+    with pytest.raises(ByheartError, match="says that 50 bytes have 51 tokens"):
+        _check_sizes(model, replace(layout, lengths=(layout.files[0].size + 1,)))
