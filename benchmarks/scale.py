@@ -120,11 +120,12 @@ def markdown(results: dict) -> str:
     body += [[name, *cells, *("" for _ in pairs)] for name, cells in more.items()]
     rate = float(f"{rated['limbs']:.2g}")
     sentence = (
-        f"Exact verification of {rated['sequences']:,} sequences: the compiled kernels verify "
-        f"{rate:,.0f} per CPU second, "
+        f"Evaluation alone of {rated['sequences']:,} prepared sequences, the better of two runs: "
+        f"the compiled kernels take {rate:,.0f} per CPU second, "
         f"{rated['limbs'] / rated['exact']:.0f} times as many as Python integers in numpy object "
         f"arrays and {rated['limbs'] / rated['checker']:.0f} times as many as the independent "
-        f"checker. With `--minimise dense`, {results['dense_sequences']:,} sequences take "
+        "checker, timed on 1,000 of them. With `--minimise dense`, "
+        f"{results['dense_sequences']:,} sequences take "
         f"{results['dense']['dense']:,} parameters, zeros included."
     )
     return f"{table(['', *heads], body)}\n\n{sentence}"
