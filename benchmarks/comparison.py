@@ -199,7 +199,8 @@ def markdown(results: list[dict]) -> str:
     lines += [
         "",
         "At these sizes the order of the systems of others is nearly the reverse of the asymptotic "
-        "one. By closed forms for random vectors with two labels (`byheart compare DATA --until 1e9 --plot FILE`), Park et "
+        "one. By closed forms for random vectors with two labels "
+        "(`byheart compare DATA --until 1e9 --plot FILE`), Park et "
         f"al. pass `three-layer` (small) at about {float(f'{four:.1e}'):,.0f} points, and Vardi et "
         f"al. pass Park et al. at about {float(f'{park:.1e}'):,.0f}.",
     ]
