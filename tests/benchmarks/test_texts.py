@@ -73,12 +73,12 @@ def test_the_page_says_how_the_totals_compare():
     assert min(shares(rows, ("bzip2", "ppmd"))) > 100
     others = ("zstd", "brotli", "xz", "bzip2", "ppmd")
     low, high = shares(shorter, others)
-    assert f"take {low - 100} to {high - 100} % more than with any of these but gzip" in page
-    low, high = (100 - x for x in shares(shorter, ("gzip",)))
-    assert f"({high} to {low} % less)" in page
+    most, least = (100 - x for x in shares(shorter, ("gzip",)))
+    more = f"{low - 100} to {high - 100} % more than any other of these"
+    assert f"take {least} to {most} % less than gzip and {more}" in page
     low, high = shares(("book.txt",), ("gzip", *others))
-    assert f"{low - 100} to {high - 100} % more than with any." in page
+    assert f"{low - 100} to {high - 100} % more than any." in page
     low, high = shares(code, others, "saved")
     assert f"the others by {low} to {high} %" in page
     low, high = shares(("tinystories.txt",), others, "saved")
-    assert f"all but gzip, by {low} to {high} %" in page
+    assert f"all but gzip are smaller, by {low} to {high} %" in page
