@@ -1,7 +1,7 @@
 """Every numbered statement of the three papers, and the command that shows it.
 
-The rows are in statements.csv, with semicolons between names; the page docs/statements.md is made
-of them. In a command, DATA is a file of labelled sequences of words, TOKENS one with a label for
+The rows are in statements.csv, with semicolons between names; docs/statements.md is generated
+from them. In a command, DATA is a file of labelled sequences of words, TOKENS one with a label for
 every token, and NEW a name for what is written.
 """
 

@@ -18,7 +18,7 @@ from .sweep import RowsByKey, Sweep
 
 @dataclass(frozen=True)
 class Spread:
-    """Over seeds. None where there is no number: training diverged, or the entropy is 0."""
+    """Statistics over seeds; None without a number: training diverged, or the entropy is 0."""
 
     median: float | None
     low: float | None
