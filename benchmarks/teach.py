@@ -26,7 +26,7 @@ import byheart
 from byheart.auditing.checkpoint import opened
 from byheart.teaching import facts as reading
 from byheart.teaching.family import Trained, described
-from byheart.teaching.running import logits, paired, same_bits
+from byheart.teaching.running import logits, same_bits
 
 from .methods import METHODS, Edit
 from .report import Options, machine, of, table
@@ -188,7 +188,7 @@ def locality(base: Trained, made: Trained, contexts: list) -> dict[str, float]:
     equal = positions = same = flipped = 0
     divergence = loss = before = 0.0
     predicted = 0
-    for i, x, y in paired(logits(base, contexts), logits(made, contexts)):
+    for (i, x), (_, y) in zip(logits(base, contexts), logits(made, contexts), strict=True):
         bits = same_bits(x, y)
         equal += bool(bits.all())
         positions += len(bits)

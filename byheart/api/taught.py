@@ -12,7 +12,7 @@ from ..errors import ByheartError
 from ..machine.swap import appearing
 from ..machine.watch import Watch
 from .reading import reading_of
-from .teach import KeptText, texts_of
+from .teach import KeptText, kept_texts, texts_of
 
 if TYPE_CHECKING:
     from ..teaching.folder import Folder
@@ -91,9 +91,9 @@ def verify_taught(
     watch.stage("loading")
     from ..auditing.checkpoint import opened
     from ..teaching import folder as folders
-    from ..teaching import judging
     from ..teaching.facts import read_facts, read_kept
     from ..teaching.family import described
+    from ..teaching.judging import leads as leads_of
 
     told = folders.read(path)
     with folders.base_of(Path(base)) as restored:
@@ -111,7 +111,7 @@ def verify_taught(
         known = {(x.tokens, x.given) for x in told.facts}
         held = [x for x in asked if (x.tokens, x.given) in known]
         every = {x: y for fact in asked for x, y in fact.contexts.items()}
-        leads = judging.leads(new, every, watch)
+        leads = leads_of(new, every, watch)
         right = [all(leads[x] > 0 for x in fact.contexts) for fact in asked]
         if len(held) < len(asked):
             failures.append(f"{len(asked) - len(held):,} of {len(asked):,} facts were not taught")
@@ -119,15 +119,9 @@ def verify_taught(
             failures.append(f"{right.count(False):,} of {len(asked):,} facts are not answered")
         reach = min(min(line["reach"]) for line in told.notes)
         noise = float(told.certificate.get("noise") or 0)
-        watch.stage("comparing", sum(len(x.rows) for x in texts))
-        kept, near = [], list[tuple[float, tuple[int, ...]]]()
-        for text in texts:
-            found = judging.kept_positions(old, new, text, every, told.first, watch)
-            near += found.pop("nearest")
-            room = judging.room(found.pop("highest"), new.off, reach, noise)
-            kept.append(KeptText(text.name, text.sha256, **found, room=room, cut=text.cut))
-            missing = found["positions"] - found["taught"] - found["equal"]
-            if missing:
+        kept, near = kept_texts(old, new, texts, every, told.first, (reach, noise), watch)
+        for text in kept:
+            if missing := text.positions - text.taught - text.equal:
                 failures.append(f"{missing:,} positions of {text.name} have other logits")
         limits = None if bound is None else _bounded(told, new, near, bound, watch)
     checked = bool(asked or texts)
@@ -135,14 +129,14 @@ def verify_taught(
         folder=str(path),
         base=str(base),
         structure=GATED,
-        layers=(told.certificate["layers"][0], told.certificate["layers"][1]),
+        layers=tuple(told.certificate["layers"]),
         evidence=(REFUTED if failures else OBSERVED) if checked else None,
         runtime=f"transformers {version('transformers')}, torch {version('torch')}, {dtype}",
         facts=len(asked),
         held=len(held),
         answered=sum(right),
         margin=min(leads.values(), default=None),
-        kept=tuple(kept),
+        kept=kept,
         failures=tuple(failures),
         accept=tuple(accept),
         bound=limits,
@@ -218,11 +212,8 @@ def locate_taught(folder: str | Path, question: Any) -> Any:
             f"{path} was taught nothing about {asked[:80]!r}; one of its {len(told.facts):,} "
             f"prompts is {some[:80]!r}."
         )
-    fact, line, family = (
-        told.facts[found[0]],
-        told.notes[found[0]],
-        FAMILIES[told.certificate["class"]],
-    )
+    fact, line = told.facts[found[0]], told.notes[found[0]]
+    family = FAMILIES[told.certificate["class"]]
     from tokenizers import Tokenizer
 
     file = path / "tokenizer.json"

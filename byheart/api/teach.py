@@ -1,8 +1,9 @@
 """teach: facts put into a trained checkpoint, and nothing else changed to the bit."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -238,22 +239,17 @@ def _observed(
     asked: int, watch: Watch,
 ) -> Taught:  # fmt: skip
     from ..auditing.checkpoint import opened
-    from ..teaching import judging
     from ..teaching.family import described
+    from ..teaching.judging import leads as leads_of
     from ..teaching.plan import spot
 
     made = described(opened(place), str(base.dtype).removeprefix("torch."))
     watch.stage("asking both", 2 * len(plan.contexts))
-    leads = [judging.leads(x, plan.contexts, watch) for x in (base, made)]
+    leads = [leads_of(x, plan.contexts, watch) for x in (base, made)]
     facts = plan.settled.facts
     answered = [sum(all(lead[x] > 0 for x in fact.contexts) for fact in facts) for lead in leads]
-    watch.stage("comparing", sum(len(x.rows) for x in kept))
-    texts, least = [], float(plan.reach.min())
-    for text in kept:
-        seen = judging.kept_positions(base, made, text, plan.contexts, plan.first, watch)
-        del seen["nearest"]
-        room = judging.room(seen.pop("highest"), made.off, least, plan.noise)
-        texts.append(KeptText(text.name, text.sha256, **seen, room=room, cut=text.cut))
+    near = (float(plan.reach.min()), plan.noise)
+    texts, _ = kept_texts(base, made, kept, plan.contexts, plan.first, near, watch)
     contexts = list(plan.contexts)
     owner = {x: fact for fact in facts for x in fact.contexts}
     misses = list[Miss]()
@@ -286,14 +282,34 @@ def _observed(
         bytes=(sizes[1] - sizes[0]) * base.dtype.itemsize,
         reach=(float(plan.reach.min()), float(plan.reach.max())),
         noise=plan.noise,
-        kept=tuple(texts),
-        left_out=tuple(LeftOut(x.prompt, x.answer, why) for x, why in plan.settled.left_out),
+        kept=texts,
+        left_out=tuple(LeftOut(x.prompt, x.answer, y) for x, y in plan.settled.left_out.items()),
         misses=tuple(misses),
         verify="",
         nearest=tuple(plan.keys.room.tolist()),
         reaches=tuple(plan.reach.tolist()),
         margins=tuple(leads[1].values()),
     )
+
+
+def kept_texts(
+    base: "Trained", made: "Trained", kept: Sequence["Kept"], taught: Container[tuple[int, ...]],
+    first: int, near: tuple[float, float], watch: Watch,
+) -> tuple[tuple[KeptText, ...], list[tuple[float, tuple[int, ...]]]]:  # fmt: skip
+    """What runs of both show of kept texts, and the positions that come nearest to a neuron.
+
+    near  the least reach of a neuron, and the noise
+    """
+    from ..teaching import judging
+
+    watch.stage("comparing", sum(len(x.rows) for x in kept))
+    texts, nearest = list[KeptText](), list[tuple[float, tuple[int, ...]]]()
+    for text in kept:
+        seen = judging.kept_positions(base, made, text, taught, first, watch)
+        nearest += seen.pop("nearest")
+        room = judging.room(seen.pop("highest"), made.off, *near)
+        texts.append(KeptText(text.name, text.sha256, **seen, room=room, cut=text.cut))
+    return tuple(texts), nearest
 
 
 def _command(
@@ -311,25 +327,12 @@ def _command(
 
 
 def card(answer: Taught) -> str:
-    kept = "".join(
+    lines = "".join(
         f"- {text.name}: {text.equal:,} of {text.positions - text.taught:,} positions have the "
         "logits of the base, bit for bit.\n"
         for text in answer.kept
     )
+    text = files(__package__).joinpath("taught.md").read_text("ascii")
     first, end = answer.layers
-    text = f"""# {answer.facts:,} facts in a {answer.kind} checkpoint
-
-Layers {first} to {end - 1} of this checkpoint were added by `byheart teach`; the files of the base
-are unchanged beside them. Each of {answer.contexts:,} contexts has a neuron of its own, which is
-exactly 0 wherever it does not reach. What was observed in {answer.dtype}:
-
-- {answer.after:,} of {answer.facts:,} facts are answered; the base answered {answer.before:,}.
-- The worst token of an answer leads by {answer.margin:.3g} nats.
-{kept}
-A fact is answered after its own prompt and no other one: in other words the model says what the
-base says. `ground_truth.jsonl` names the neurons of every fact.
-
-    byheart verify DIR FACTS --base BASE --accept observed
-    byheart forget DIR FACTS --item PROMPT -o NEW
-"""
+    text = text.format(**vars(answer), first=first, last=end - 1, lines=lines)
     return text.encode("ascii", "backslashreplace").decode()

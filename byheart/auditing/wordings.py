@@ -6,7 +6,6 @@ answer says that these are guesses.
 """
 
 import csv
-import difflib
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -69,12 +68,7 @@ def rows_of(
     chosen, label = list(loading.get("input") or ()), loading.get("label")
     if not chosen and label is None and not templates and set(OWN) <= set(names):
         chosen, label = [OWN[0]], OWN[1]
-    for key in (*chosen, *filter(None, [label]), *fields(templates, answer)):
-        if names.count(key) != 1:
-            wrong = "the name of two columns" if key in names else "not a column"
-            near = difflib.get_close_matches(key, names, 1)
-            guess = f'did you mean "{near[0]}"? ' if near else ""
-            raise ByheartError(f'{found.name}: "{key}" is {wrong}; {guess}{found.named()}.')
+    found.check([*chosen, *filter(None, [label]), *fields(templates, answer)])
     if not chosen and label is None and not templates:
         prose = [key for key in names if key.lower() in PROSE] or names
         chosen = prose[:1] if len(prose) == 1 or prose != names else names

@@ -173,9 +173,13 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
             "other dimensions."
         )
     if one.every != other.every:
-        raise ByheartError("of the data and what is added, one has a label for every token.")
+        raise ByheartError(
+            "the data and what is added differ: only one of them has a label for every token."
+        )
     if type(one.label_names[0]) is not type(other.label_names[0]):
-        raise ByheartError("of the data and what is added, one has integers as labels.")
+        raise ByheartError(
+            "the data and what is added differ: only one of them has integers as labels."
+        )
     if sum([*one.counts.tolist(), *other.counts.tolist()]) >= 2**63:
         raise ByheartError("the counts would add up to 2^63 or more; divide them.")
     tokens: Any

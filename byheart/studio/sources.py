@@ -46,7 +46,7 @@ def columns(path: Path, kind: str) -> list[str]:
             if kind == ".jsonl":
                 first = next(iter(raw.file), b"{}")
                 return [str(name) for name in jsonl.decoder().decode(first.decode("utf-8"))]
-            return table.header(raw)
+            return [*table.every(raw, {}).columns]
     except (OSError, ValueError, StopIteration):
         return []
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from ..machine.strict import shown
 from ..machine.tables import plural
 from .running import rows_of
 
-REFUSE, MAJORITY, DROP = RESOLUTIONS
+REFUSE, MAJORITY, _ = RESOLUTIONS
 TABLE = "the text, then the label"  # the wording of a table of two columns
 SHOWN = 3
 
@@ -67,11 +67,11 @@ def read_facts(checkpoint: Checkpoint, data: Any, options: Mapping[str, Any]) ->
             f"{name}: a fact is a prompt and its answer, and these rows have no answer; name its "
             "column with `label=...`, or give `template=...` and `answer=...`."
         )
-    if not templates and asked.texts and asked.wordings[0].name != TABLE and asked.wordings[0].name:
-        if asked.wordings[0].guessed:
-            raise ByheartError(
-                f"{name}: the prompt is made of several columns; write it with `template=...`."
-            )
+    first = asked.wordings[0]
+    if not templates and asked.texts and first.guessed and first.name != TABLE:
+        raise ByheartError(
+            f"{name}: the prompt is made of several columns; write it with `template=...`."
+        )
     found: list[Fact] = []
     for place, items in enumerate(asked.items if templates else asked.items[:1]):
         if not items.text:
@@ -127,19 +127,29 @@ def read_kept(checkpoint: Checkpoint, data: Any) -> Kept:
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Facts without conflicts.
+    """Facts without conflicts, and those that are not taught, each with the reason."""
 
-    left_out   facts that are not taught, each with the reason
-    """
-
-    facts: list[Fact]
-    left_out: list[tuple[Fact, str]]
+    facts: Sequence[Fact]
+    left_out: Mapping[Fact, str]
 
     @property
     def contexts(self) -> dict[Ids, int]:
         """Every context with the token that follows, in the order of their tokens."""
         every = {x: y for fact in self.facts for x, y in fact.contexts.items()}
         return dict(sorted(every.items()))
+
+    def without(self, reasons: Mapping[Fact, str], refusal: str | None = None) -> "Settled":
+        """What is left of the facts; AssumptionError with the reasons if there is a refusal, a
+        sentence with places for the facts' number and for their list, or if nothing is left."""
+        if reasons and refusal is not None:
+            listed = [f"{fact.name}: {reason}" for fact, reason in reasons.items()]
+            more = f"; and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
+            facts = plural(len(listed), "fact")
+            raise AssumptionError(refusal.format(facts, "; ".join(listed[:SHOWN]) + more))
+        left = [fact for fact in self.facts if fact not in reasons]
+        if not left:
+            raise AssumptionError("no fact is left that can be taught.")
+        return Settled(left, {**self.left_out, **reasons})
 
 
 def settle(facts: Sequence[Fact], kept: Sequence[Kept], rule: str) -> Settled:
@@ -162,37 +172,18 @@ def settle(facts: Sequence[Fact], kept: Sequence[Kept], rule: str) -> Settled:
                 if size <= len(row) and context in following:
                     after = stays.setdefault(context, (set(), text.name))[0]
                     after.add(row[size] if size < len(row) else -1)
-    left, out = list[Fact](), list[tuple[Fact, str]]()
+    reasons: dict[Fact, str] = {}
     for fact in facts:
-        reason = None
         for context, token in fact.contexts.items():
             counts = following[context]
             if context in stays and stays[context][0] != {token}:
-                reason = f"{stays[context][1]} has its prompt and goes on otherwise"
+                where = stays[context][1]
+                reasons.setdefault(fact, f"{where} has its prompt and goes on otherwise")
             elif len(counts) > 1 and (rule != MAJORITY or token != counts.most_common(1)[0][0]):
-                reason = "another fact has its prompt and another answer"
-            if reason:
-                out.append((fact, reason))
-                break
-        else:
-            left.append(fact)
-    if out and rule == REFUSE:
-        listed = "; ".join(f"{fact.name}: {reason}" for fact, reason in out[:SHOWN])
-        more = f"; and {len(out) - SHOWN:,} more" if len(out) > SHOWN else ""
-        raise AssumptionError(
-            f"{plural(len(out), 'fact')} of {len(facts):,} cannot be taught ({listed}{more}); "
-            "leave them out with `on_conflict='drop'`."
-        )
-    if not left:
-        raise AssumptionError("every fact is in conflict with another one, or with a kept text.")
-    return Settled(left, out)
-
-
-def without(settled: Settled, dropped: Mapping[Fact, str]) -> Settled:
-    left = [fact for fact in settled.facts if fact not in dropped]
-    if not left:
-        raise AssumptionError("no fact is left that can be taught.")
-    return replace(settled, facts=left, left_out=[*settled.left_out, *dropped.items()])
+                reasons.setdefault(fact, "another fact has its prompt and another answer")
+    refusal = f"{{}} of {len(facts):,} cannot be taught ({{}}); leave them out with "
+    refusal += "`on_conflict='drop'`."
+    return Settled(facts, {}).without(reasons, refusal if rule == REFUSE else None)
 
 
 def identity(facts: Sequence[Fact]) -> str:

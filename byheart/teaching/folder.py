@@ -78,7 +78,7 @@ def read(path: Path) -> Folder:
     listed = {*files, CERTIFICATE}
     for name in files:
         if name not in always | weights | {*BESIDE} or Path(name).name != name:
-            given.refuse(f"files names {shown(name)}, which is no file of a taught folder")
+            given.refuse(f"files lists {shown(name)}, which is not a file of a taught folder")
     for entry in sorted(os.listdir(path)):
         if entry not in listed and entry not in IGNORED and not entry.startswith("LICENSE"):
             raise ByheartError(f"{path} holds {shown(entry)}, which its certificate does not name.")

@@ -11,7 +11,7 @@ import torch
 from ..machine.watch import Watch
 from .facts import Ids, Kept
 from .family import STRENGTH, Trained
-from .running import arguments, logits, paired, same_bits
+from .running import arguments, logits, same_bits
 
 HARDEST = 1 << 12  # positions that are remembered
 
@@ -38,8 +38,8 @@ def kept_positions(
         ids = tuple(row)
         others.append(np.array([ids[: i + 1] not in taught for i in range(len(ids))]))
     equal, found = 0, list[tuple[float, int, int]]()
-    runs = paired(logits(base, text.rows), arguments(made, text.rows, first))
-    for i, x, (y, above) in runs:
+    runs = zip(logits(base, text.rows), arguments(made, text.rows, first), strict=True)
+    for (i, x), (_, y, above) in runs:
         equal += int(same_bits(x, y)[others[i]].sum())
         highest = enumerate(above.flatten(1).max(1).values.tolist())
         found += [(value, i, place) for place, value in highest if others[i][place]]

@@ -55,17 +55,21 @@ def among(keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return nearest, which
 
 
-def measured(keys: torch.Tensor, kept: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Keys:
-    """Keys beside other contexts and kept positions: pairs of normed streams and their numbers."""
-    nearest, neighbour = among(keys)
+def nearest_of(
+    keys: torch.Tensor, positions: Iterable[tuple[torch.Tensor, torch.Tensor]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The distance from each key to the nearest position, and its number.
+
+    positions  pairs of normed streams and their numbers
+    """
     least = torch.full((len(keys),), 2.0, dtype=torch.double)
     place = torch.full((len(keys),), -1)
-    for others, numbers in kept:
+    for others, numbers in positions:
         for begin in range(0, len(others), BLOCK):
             found, which = distances(keys, others[begin : begin + BLOCK]).min(1)
             nearer = found < least
             least[nearer], place[nearer] = found[nearer], numbers[begin + which[nearer]]
-    return Keys(keys, nearest, neighbour, least, place)
+    return least, place
 
 
 def noise(one: torch.Tensor, two: torch.Tensor, share: float = 1.0) -> float:

@@ -7,12 +7,11 @@ from typing import Any
 
 import torch
 
-from ..errors import AssumptionError, ByheartError
-from ..machine.tables import plural
+from ..errors import ByheartError
 from ..machine.watch import Watch
 from . import keys as keys_of
 from . import values
-from .facts import SHOWN, Fact, Ids, Kept, Settled, without
+from .facts import Fact, Ids, Kept, Settled
 from .family import Trained
 from .keys import Keys
 from .running import streams
@@ -60,6 +59,15 @@ def planned(
 
     With `leave_out` these are left out instead.
     """
+
+    def refusal(advice: str) -> str | None:
+        if leave_out:
+            return None
+        return (
+            f"{{}} cannot be taught ({{}}); {advice}, or leave such facts out with "
+            "`leave_out=True`."
+        )
+
     given = settled.contexts
     watch.stage("reading contexts", len(given))
     found = _last(trained, list(given), watch)
@@ -68,15 +76,18 @@ def planned(
     directions = values.directions(trained.head(), tokens, margin or MARGIN)
     which = {int(token): i for i, token in enumerate(tokens)}
     margins = directions.given(margin or MARGIN)
-    least = values.LEADS * MARGIN if margin is None else 0.999 * margin
+    leads = values.LEADS * MARGIN if margin is None else 0.999 * margin
     reasons: dict[Fact, str] = {}
     for fact in settled.facts:
-        short = [which[t] for t in fact.contexts.values() if margins[which[t]] <= least]
+        short = [which[t] for t in fact.contexts.values() if margins[which[t]] <= leads]
         if short:
             most = float(directions.bounds[short].min())
             reasons[fact] = f"no stream gives a token of its answer more than {most:.2g} nats"
-    settled = _left(settled, reasons, leave_out, "use a smaller `margin=...`")
-    measured, noise = _measured(trained, given, found, kept, watch)
+    settled = settled.without(reasons, refusal("use a smaller `margin=...`"))
+    keys = trained.normed(torch.stack([found[x] for x in given]))
+    noise = _noise(trained, given, found, watch)
+    watch.stage("reading what is kept", sum(len(text.rows) for text in kept))
+    least, places = keys_of.nearest_of(keys, _positions(trained, given, kept, watch))
     numbers = {context: i for i, context in enumerate(given)}
     most = max(keys_of.REACH, keys_of.NOISES * noise) if reach is None else reach
     if most <= noise:
@@ -88,12 +99,11 @@ def planned(
         live = settled.contexts
         at = torch.tensor([numbers[x] for x in live])
         rows = torch.stack([found[x] for x in live]).double()
-        nearest, neighbour = keys_of.among(measured.keys[at])
-        own = Keys(measured.keys[at], nearest, neighbour, measured.kept[at], measured.place[at])
+        own = Keys(keys[at], *keys_of.among(keys[at]), least[at], places[at])
         reasons = _without_room(settled, list(live), own, noise)
         if not reasons:
             break
-        settled = _left(settled, reasons, leave_out, "use facts that are further apart")
+        settled = settled.without(reasons, refusal("use facts that are further apart"))
     contexts = list(live)
     follow = torch.tensor(list(live.values()))
     order = torch.tensor([which[int(t)] for t in follow])
@@ -122,11 +132,10 @@ def _last(trained: Trained, contexts: Sequence[Ids], watch: Watch) -> dict[Ids, 
     return {contexts[i]: stream for i, stream in run}
 
 
-def _measured(
-    trained: Trained, given: Mapping[Ids, int], found: Mapping[Ids, torch.Tensor], kept:
-    Sequence[Kept], watch: Watch,
-) -> tuple[Keys, float]:  # fmt: skip
-    keys = trained.normed(torch.stack([found[x] for x in given]))
+def _noise(
+    trained: Trained, given: Mapping[Ids, int], found: Mapping[Ids, torch.Tensor], watch: Watch
+) -> float:
+    """How far distances between contexts differ from what doubles, or other batches, give."""
     sample = list(given)[:: max(1, len(given) // NOISE_SAMPLE)][:NOISE_SAMPLE]
     first, share = trained.normed(torch.stack([found[x] for x in sample])), 1.0
     if trained.dtype == torch.float32:  # what doubles make of them
@@ -137,19 +146,20 @@ def _measured(
         alone = [_last(trained, [x], watch)[x] for x in sample]
         second, share = trained.normed(torch.stack(alone)), SHARE_OF_16_BIT
     least = torch.finfo(trained.dtype).eps ** 2  # 1 - cosine is quadratic in errors
-    noise = max(least, keys_of.noise(first, second, share))
-    watch.stage("reading what is kept", sum(len(text.rows) for text in kept))
+    return max(least, keys_of.noise(first, second, share))
 
-    def positions() -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        for number, text in enumerate(kept):
-            for row, stream in streams(trained, text.rows, advance=watch.advance):
-                tokens, size = tuple(text.rows[row]), len(text.rows[row])
-                others = [i for i in range(size) if tokens[: i + 1] not in given]
+
+def _positions(
+    trained: Trained, given: Mapping[Ids, int], kept: Sequence[Kept], watch: Watch
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """The normed streams of kept positions that are no taught contexts, and their numbers."""
+    for number, text in enumerate(kept):
+        for row, stream in streams(trained, text.rows, advance=watch.advance):
+            tokens, size = tuple(text.rows[row]), len(text.rows[row])
+            others = [i for i in range(size) if tokens[: i + 1] not in given]
+            if others:
                 places = torch.tensor([number << 48 | row << 24 | i for i in others])
-                if others:
-                    yield trained.normed(stream[torch.tensor(others)]), places
-
-    return keys_of.measured(keys, positions()), noise
+                yield trained.normed(stream[torch.tensor(others)]), places
 
 
 def spot(kept: Sequence[Kept], place: int) -> tuple[str, Ids]:
@@ -182,17 +192,3 @@ def _without_room(
             what = other.name
         reasons.setdefault(fact, f"its stream is {far:.2g} from that of {what}")
     return reasons or {owner[contexts[int(few.nonzero()[0, 0])]]: "two of its own contexts meet"}
-
-
-def _left(settled: Settled, reasons: Mapping[Fact, str], leave_out: bool, advice: str) -> Settled:
-    if not reasons:
-        return settled
-    if not leave_out:
-        listed = [f"{fact.name}: {reason}" for fact, reason in reasons.items()]
-        more = f"; and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
-        verb = "has" if len(listed) == 1 else "have"
-        raise AssumptionError(
-            f"{plural(len(listed), 'fact')} {verb} no room ({'; '.join(listed[:SHOWN])}{more}); "
-            f"{advice}, or leave such facts out with `leave_out=True`."
-        )
-    return without(settled, reasons)

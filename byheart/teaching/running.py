@@ -38,60 +38,53 @@ def batches(trained: Trained, rows: Rows) -> Iterator[tuple[list[int], torch.Ten
         yield some, filled
 
 
+def run(
+    trained: Trained, rows: Rows, modules: Iterable[Any] = (), head: bool = True,
+    advance: Callable[[int], object] = int,
+) -> Iterator[tuple[int, Any, list[torch.Tensor]]]:  # fmt: skip
+    """The number of each row, its logits [n, V] (None without the head), and what modules give."""
+    found: list[torch.Tensor] = []
+
+    def keep(module: object, given: object, output: Any) -> None:
+        found.append(output[0] if isinstance(output, tuple) else output)
+
+    hooks = [module.register_forward_hook(keep) for module in modules]
+    model = trained.model if head else getattr(trained.model, trained.family.before)
+    try:
+        for some, filled in batches(trained, rows):
+            with torch.inference_mode():
+                result = model(input_ids=filled, use_cache=False)
+            for place, i in enumerate(some):
+                own = slice(len(rows[i]))
+                logits = result.logits[place, own] if head else None
+                yield i, logits, [x[place, own] for x in found]
+            found.clear()
+            advance(len(some))
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
 def streams(
     trained: Trained, rows: Rows, last: bool = False, advance: Callable[[int], object] = int
 ) -> Iterator[tuple[int, torch.Tensor]]:
     """The streams [n, D] of each row after the last layer, or [D] of its last token alone."""
-    found: list[torch.Tensor] = []
-
-    def keep(module: object, given: object, output: object) -> None:
-        found.append(output[0] if isinstance(output, tuple) else output)  # type: ignore[arg-type]
-
-    hook = trained.blocks[-1].register_forward_hook(keep)
-    body = getattr(trained.model, trained.family.before)
-    try:
-        for some, filled in batches(trained, rows):
-            with torch.inference_mode():
-                body(input_ids=filled, use_cache=False)
-            for place, i in enumerate(some):
-                size = len(rows[i])
-                yield i, found[-1][place, size - 1 if last else slice(size)].clone()
-            found.clear()
-            advance(len(some))
-    finally:
-        hook.remove()
+    for i, _, (stream,) in run(trained, rows, [trained.blocks[-1]], False, advance):
+        yield i, stream[-1 if last else slice(None)].clone()
 
 
 def logits(trained: Trained, rows: Rows) -> Iterator[tuple[int, torch.Tensor]]:
     """The logits [n, V] of each row."""
-    for some, filled in batches(trained, rows):
-        with torch.inference_mode():
-            found = trained.model(input_ids=filled, use_cache=False).logits
-        yield from ((i, found[place, : len(rows[i])]) for place, i in enumerate(some))
+    return ((i, found) for i, found, _ in run(trained, rows))
 
 
 def arguments(
     trained: Trained, rows: Rows, first: int
 ) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
     """The same, with the arguments [n, layers, M] of the neurons of the `first` layer and later."""
-    found: list[torch.Tensor] = []
-    hooks = [
-        block.get_submodule(trained.family.gate).register_forward_hook(
-            lambda module, given, output: found.append(output)
-        )
-        for block in trained.blocks[first:]
-    ]
-    try:
-        for some, filled in batches(trained, rows):
-            with torch.inference_mode():
-                scores = trained.model(input_ids=filled, use_cache=False).logits
-            for place, i in enumerate(some):
-                own = slice(len(rows[i]))
-                yield i, scores[place, own], torch.stack([x[place, own] for x in found], 1).float()
-            found.clear()
-    finally:
-        for hook in hooks:
-            hook.remove()
+    gates = [block.get_submodule(trained.family.gate) for block in trained.blocks[first:]]
+    for i, found, inner in run(trained, rows, gates):
+        yield i, found, torch.stack(inner, 1).float()
 
 
 def same_bits(one: torch.Tensor, two: torch.Tensor) -> NDArray[np.bool_]:
@@ -100,9 +93,3 @@ def same_bits(one: torch.Tensor, two: torch.Tensor) -> NDArray[np.bool_]:
         return np.zeros(len(one), bool)
     whole = {4: torch.int32, 2: torch.int16, 8: torch.int64}[one.element_size()]
     return (one.view(whole) == two.view(whole)).all(-1).numpy()
-
-
-def paired(one: Iterable, two: Iterable) -> Iterator[tuple[int, torch.Tensor, Any]]:
-    """What two runs give for each row, of the second one all; both come in the same order."""
-    for (i, x), (_, *y) in zip(one, two, strict=True):
-        yield i, x, y if len(y) > 1 else y[0]

@@ -183,7 +183,7 @@ def test_a_certificate_names_no_other_files_of_weights(taught, tmp_path):
     shutil.copyfile(taught[0] / name, folder / name)
     digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     changed(folder, lambda told: told["files"].update({name: digest}))
-    with pytest.raises(ByheartError, match="which is no file of a taught folder"):
+    with pytest.raises(ByheartError, match="which is not a file of a taught folder"):
         byheart.verify(folder, base=taught[0])
     assert check.main([str(folder), "--base", str(taught[0])]) == 2
 
@@ -265,7 +265,7 @@ def test_a_hostile_certificate_is_refused_in_a_sentence(taught, tmp_path):
     refused("kept", lambda x: x.update(kept=[3]))
     refused("base", lambda x: x.pop("base"))
     refused("config", lambda x: x["base"].pop("config"))
-    refused("no file of a taught folder", lambda x: x["files"].update({"../x": "0"}))
+    refused("not a file of a taught folder", lambda x: x["files"].update({"../x": "0"}))
     refused("does not name", lambda x: x["files"].pop("config.json"))
 
     def lines(**more):

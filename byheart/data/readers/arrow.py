@@ -7,7 +7,7 @@ unpacked, and so is what its cells take when each of them is written out: they m
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..documents import Documents
 from ..records import plain
 from . import objects
 from .messages import true_size
-from .raw import Raw, arrow, package, reason, refuse_bomb
+from .raw import Raw, arrow, package, readable, refuse_bomb
 from .rows import read_rows
 
 STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
@@ -61,21 +61,10 @@ def read(raw: Raw, **how: Any) -> Dataset | Documents:
         return replace(dataset, notes=(*dataset.notes, *notes))
 
 
-@contextmanager
-def _reading(library: Any, raw: Raw) -> Iterator[None]:
-    """ByheartError for whatever a damaged file leads to."""
+def _reading(library: Any, raw: Raw) -> AbstractContextManager[None]:
     damaged = (library.ArrowException, struct.error, LookupError, ValueError, OverflowError)
-    try:
-        yield
-    except (ByheartError, MemoryError):
-        raise
-    except (*damaged, OSError) as error:
-        if getattr(error, "errno", None):  # of the system, not of the content
-            raise
-        raise ByheartError(
-            f"{raw.name} cannot be read ({reason(error)}); it is damaged, truncated or not a "
-            f"{raw.kind} file."
-        ) from None
+    wrong = f"it is damaged, truncated or not a {raw.kind} file"
+    return readable(raw.name, wrong, (*damaged, OSError))
 
 
 def _bound(name: str, size: int, packed: int) -> None:
@@ -239,13 +228,9 @@ def read_folder(raw: Raw, records: str | None, **how: Any) -> Dataset | Document
     """The dataset of such a folder; `records` is the name of one of its splits."""
     datasets, library = package("datasets", "datasets", raw.name), arrow(raw.name)
     datasets.disable_progress_bars()
-    try:
+    with readable(raw.name):
         notes = _checked_folder(library, raw.path)
         content = datasets.load_from_disk(str(raw.path))
-    except (ByheartError, MemoryError):
-        raise
-    except Exception as error:  # the package raises whatever a damaged file leads to
-        raise ByheartError(f"{raw.name} cannot be read ({reason(error)}).") from None
     # the tables as they are stored: the package would open whatever file a picture names
     several = isinstance(content, dict)
     tables = {x: y.data.table for x, y in content.items()} if several else content.data.table

@@ -66,11 +66,7 @@ def every(raw: Raw) -> Table:
 
 def every_of_document(raw: Raw, records: str | None) -> Table | list[str]:
     """The table that a .json file holds; or its strings, if it is a list of these."""
-    try:
-        value = decoder().decode(read_text(raw))
-    except (Fault, RecursionError, ValueError) as error:
-        problem = _problem(error, "repair it", "flatten it")
-        raise ByheartError(f"{raw.name}: {problem}.") from None
+    value = _document(raw)
     if isinstance(value, list) and value and all(isinstance(x, str) for x in value):
         return value
     return table(value, raw.name, records)
@@ -152,9 +148,13 @@ def _problem(error: Exception, repair: str, flatten: str) -> str:
 
 def read_document(raw: Raw, records: str | None, **how: Any) -> Dataset | Documents:
     """The dataset of a .json file: a list or a mapping of records, or either inside another."""
+    return read_rows(table(_document(raw), raw.name, records), **how)
+
+
+def _document(raw: Raw) -> Any:
     text = read_text(raw)
     try:
-        value = decoder().decode(text)
+        return decoder().decode(text)
     except (Fault, RecursionError, ValueError) as error:
         where, repair = raw.name, "repair it"
         if isinstance(error, json.JSONDecodeError):
@@ -163,7 +163,6 @@ def read_document(raw: Raw, records: str | None, **how: Any) -> Dataset | Docume
             if error.msg == "Extra data" and ends <= {"}", ""}:
                 repair = "if every line is a record, say so with `format='jsonl'`"
         raise ByheartError(f"{where}: {_problem(error, repair, 'flatten it')}.") from None
-    return read_rows(table(value, raw.name, records), **how)
 
 
 def write(dataset: Dataset, path: str | Path) -> None:

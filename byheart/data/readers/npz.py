@@ -29,7 +29,7 @@ from ...machine.memory import require
 from ..columns import NUMERIC
 from ..dataset import Dataset, rectangular
 from ..values import Fault, finite
-from .raw import Raw, reason, refuse_bomb
+from .raw import Raw, readable, refuse_bomb
 
 MAPPED = 1 << 24  # bytes from which on an array is mapped
 CHUNK = 1 << 22
@@ -51,23 +51,16 @@ def read(
         raise ByheartError(
             f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
         )
-    try:
-        with zipfile.ZipFile(raw.file) as archive:
-            refuse_unseen(archive, raw, WRITE)
-            stored = [_stored(archive, name, raw) for name in chosen]
-            size = sum(x.member.file_size for x in stored)
-            refuse_bomb(path, size, sum(x.member.compress_size for x in stored))
-            rows, tokens = math.prod(stored[0].shape[:1]), math.prod(stored[0].shape[:2])
-            require(size + PER_TOKEN * tokens + PER_ROW * rows, path, "its content")
-            inputs, labels = (_array(x, raw.file) for x in stored)
-            members = [name.removesuffix(".npy") for name in archive.namelist()]
-    except (ByheartError, MemoryError):
-        raise
-    except Exception as error:  # whatever a damaged archive leads to
-        raise ByheartError(
-            f"{path} cannot be read ({reason(error)}); "
-            "write plain arrays of numbers with numpy.savez."
-        ) from None
+    plain = "write plain arrays of numbers with numpy.savez"
+    with readable(path, plain), zipfile.ZipFile(raw.file) as archive:
+        refuse_unseen(archive, raw, WRITE)
+        stored = [_stored(archive, name, raw) for name in chosen]
+        size = sum(x.member.file_size for x in stored)
+        refuse_bomb(path, size, sum(x.member.compress_size for x in stored))
+        rows, tokens = math.prod(stored[0].shape[:1]), math.prod(stored[0].shape[:2])
+        require(size + PER_TOKEN * tokens + PER_ROW * rows, path, "its content")
+        inputs, labels = (_array(x, raw.file) for x in stored)
+        members = [name.removesuffix(".npy") for name in archive.namelist()]
     try:
         if inputs.ndim not in (2, 3):
             raise Fault(f'"{chosen[0]}" has the shape {inputs.shape}; give [N, n] or [N, n, d]')

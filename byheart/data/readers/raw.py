@@ -66,6 +66,25 @@ def reason(error: Exception) -> str:
     return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
 
 
+@contextmanager
+def readable(
+    name: str, otherwise: str = "", errors: tuple[type[Exception], ...] = (Exception,)
+) -> Iterator[None]:
+    """ByheartError for whatever a damaged file leads to in a library, or for what the system says.
+
+    otherwise  what there is to say of damage, after the reason
+    """
+    try:
+        yield
+    except (ByheartError, MemoryError):
+        raise
+    except errors as error:
+        if getattr(error, "errno", None):  # of the system, not of the content
+            raise ByheartError(f"{name} cannot be read: {error.strerror}.") from error  # type: ignore[attr-defined]
+        more = otherwise and f"; {otherwise}"
+        raise ByheartError(f"{name} cannot be read ({reason(error)}){more}.") from None
+
+
 def _pieces(stream: Any) -> Iterator[bytes]:
     with stream:
         yield from iter(partial(stream.read, CHUNK), b"")

@@ -17,7 +17,7 @@ from ...machine.memory import require
 from ..columns import LOOKED, NAMED, Table
 from ..dataset import Dataset
 from ..documents import Documents
-from .raw import STANDARD_INPUT, Raw, reason, refuse_bomb
+from .raw import STANDARD_INPUT, Raw, readable, refuse_bomb
 from .rows import read_rows
 
 MAGIC, JOURNALS = b"SQLite format 3\0", slice(18, 20)  # its versions: 2, 2 with a log beside
@@ -54,27 +54,24 @@ def read(raw: Raw, table: str | None, **how: Any) -> Dataset | Documents:
     if not content.startswith(MAGIC):
         raise ByheartError(f"{raw.name} is not an SQLite database.")
     content[JOURNALS] = b"\1\1"  # a database in memory has no log
-    with sqlite3.connect(":memory:") as database:
+    damaged = "it is damaged, truncated, or more than a database"
+    errors = (sqlite3.Error, OverflowError, UnicodeError)
+    with readable(raw.name, damaged, errors), sqlite3.connect(":memory:") as database:
+        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        database.deserialize(bytes(content))
+        database.execute("PRAGMA trusted_schema = OFF")
+        database.execute("PRAGMA cell_size_check = ON")
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        count, size, computed = (database.execute(x).fetchone()[0] for x in ASKED)
+        if size * count != len(content):
+            raise sqlite3.DatabaseError(f"its pages have {size * count:,} bytes")
+        if not computed:  # the check would run what a stranger wrote
+            (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            if state != "ok":
+                raise sqlite3.DatabaseError(state.splitlines()[-1])
+        database.set_authorizer(_allowed)
         try:
-            database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-            database.deserialize(bytes(content))
-            database.execute("PRAGMA trusted_schema = OFF")
-            database.execute("PRAGMA cell_size_check = ON")
-            database.execute("PRAGMA ignore_check_constraints = ON")
-            count, size, computed = (database.execute(x).fetchone()[0] for x in ASKED)
-            if size * count != len(content):
-                raise sqlite3.DatabaseError(f"its pages have {size * count:,} bytes")
-            if not computed:  # the check would run what a stranger wrote
-                (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
-                if state != "ok":
-                    raise sqlite3.DatabaseError(state.splitlines()[-1])
-            database.set_authorizer(_allowed)
             return read_rows(_table(database, table, raw), **how)
-        except (sqlite3.Error, OverflowError, UnicodeError) as error:
-            raise ByheartError(
-                f"{raw.name} cannot be read ({reason(error)}); it is damaged, truncated, or more "
-                "than a database."
-            ) from None
         finally:
             database.set_authorizer(None)
 

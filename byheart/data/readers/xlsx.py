@@ -20,7 +20,7 @@ from ..columns import NAMED, Table
 from ..dataset import Dataset
 from ..documents import Documents
 from .npz import refuse_unseen
-from .raw import CHUNK, Raw, package, reason, refuse_bomb
+from .raw import CHUNK, Raw, package, readable, refuse_bomb
 from .rows import read_rows
 
 CELL, ROWS = 64, 1 << 20  # bytes of memory that a cell takes; rows of a sheet
@@ -31,20 +31,13 @@ DECLARES, XML = (b"<!DOCTYPE", b"<!ENTITY"), (".xml", ".rels", ".vml")
 def read(raw: Raw, table: str | None, **how: Any) -> Dataset | Documents:
     """The dataset of one sheet, whose first row names the columns; other options as in `load`."""
     library = package("openpyxl", "xlsx", raw.name)
-    try:
+    with readable(raw.name, "it is damaged, truncated or no .xlsx file"):
         _check(raw)
         book = library.load_workbook(raw.file, read_only=True, data_only=True, keep_links=False)
         sheet = _sheet(book, table, raw)
         with sheet._get_source() as source:
             _check_order(source, raw, library.utils.cell.coordinate_to_tuple)
         rows = list(_rows(sheet, raw))
-    except (ByheartError, MemoryError):
-        raise
-    except Exception as error:  # the package raises whatever a damaged file leads to
-        raise ByheartError(
-            f"{raw.name} cannot be read ({reason(error)}); it is damaged, truncated or no .xlsx "
-            "file."
-        ) from None
     if not rows:
         raise ByheartError(f"{raw.name}: the sheet {sheet.title!r} is empty.")
     (_, first), *rest = rows

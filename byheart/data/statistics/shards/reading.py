@@ -173,18 +173,14 @@ def _cells(shard: Shard, column: str) -> Iterator[Any]:
     library = raw.arrow(shard.path)
     from pyarrow import parquet
 
-    try:
+    with raw.readable(shard.name, errors=(library.ArrowException, OSError)):
         file = parquet.ParquetFile(shard.path)
-        if column not in file.schema_arrow.names:
-            raise ByheartError(
-                f"{shard.name} has no column {column!r}; it has "
-                f"{', '.join(file.schema_arrow.names)}."
-            )
+        names = file.schema_arrow.names
+        if column not in names:
+            raise ByheartError(f"{shard.name} has no column {column!r}; it has {', '.join(names)}.")
         for batch in file.iter_batches(ROWS, columns=[column]):
             batch.validate(full=True)
             yield from (cell for cell in batch.column(0).to_pylist() if cell is not None)
-    except (library.ArrowException, OSError) as error:
-        raise ByheartError(f"{shard.name} cannot be read ({raw.reason(error)}).") from None
 
 
 def numbered(work: Path, answers: Sequence[Mapping[str, Any]]) -> int | None:
