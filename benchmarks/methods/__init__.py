@@ -4,7 +4,7 @@
 they were given and what they cost is measured by the benchmark that calls them.
 """
 
-from .common import Edit
+from .editing import Edit
 from .finetuning import finetuned, finetuned_matrix
 from .memit import memit
 from .rome import rome
