@@ -22,6 +22,8 @@ Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, wher
                  (stock/superposed.py). G2 and G3 do not hold then, and G1 where it is proved.
              D4  minimise="dense" is superposed=0 with a vocabulary of 1,000 tokens, if no other is
                  given: most parameters of a small checkpoint are its embedding.
+             D5  noise=N: N more neurons in each block are on at every place of every text, so no
+                 output of a hidden layer is 0. They write into lanes that no answer is read from.
 Notation     V vocabulary, D width, H heads, P context length, L layers, M neurons per layer. Lanes
              of the stream: token (a balanced word of +-1), place (waves in three phases), flag
              (place 0), hash (written by attention), out (written by the memory).
@@ -74,11 +76,12 @@ class StockGPT2(Located):
             object.__setattr__(self, "tokenizer", SMALL)
             if self.superposed is None:
                 object.__setattr__(self, "superposed", 0)
-        graded = self.copies > 1 or self.decoys or self.layers > 1 or self.blocks is not None
+        graded = self.copies > 1 or self.decoys or self.noise or self.layers > 1
+        graded |= self.blocks is not None
         if self.superposed is not None and (graded or self.activation != "gelu_new"):
             raise ByheartError(
                 "`superposed=...` is one block of gelu_new neurons; leave out layers, copies, "
-                "blocks, decoys and activation."
+                "blocks, decoys, noise and activation."
             )
 
     def waves(self, plan: Plan) -> int:

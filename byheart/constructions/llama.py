@@ -56,6 +56,7 @@ class StockLlama(Located):
     always: ClassVar[int] = 1
 
     superposed: int | None = fixed(None)
+    noise: int = fixed(0)  # the neuron that says the end is on everywhere
 
     def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         least = BLOCK * BLOCKS + 2 + BLOCK * (heads - 1) + SIZE + code

@@ -8,12 +8,16 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import byheart
+from byheart.api.compile import compile_folder
 from byheart.cli import main
 from byheart.constructions.stock import superposed
+from byheart.constructions.stock.located import first_streams
 from byheart.errors import AssumptionError, ByheartError
+from byheart.machine.watch import Watch
 from byheart.stock.answer import vocabulary
 from byheart.stock.forward import answers, gelu_new
 from byheart.stock.prove import reads
+from byheart.stock.texts import texts_of
 
 pytest.importorskip("tokenizers")
 FACTS = [(f"The {a} {b} likes the", c) for a, b, c in (
@@ -98,6 +102,33 @@ def test_a_decoy_changes_no_answer_and_its_neuron_does():
             tensors[name][neuron] = 0
         damaged = dataclasses.replace(model.network, tensors=tensors)
         assert (answers(damaged, [holder.tokens])[0] == holder.answer) == same
+
+
+def test_noise_leaves_no_key_of_an_editor_at_0(tmp_path):
+    """At every place of strangers' texts, in every block; all else is as without it."""
+    plain, noisy = (byheart.compile(facts(), "gpt2", layers=2, noise=n) for n in (0, 3))
+    assert noisy.verification.evidence == "proved"
+    assert abs(noisy.verification.margin - plain.verification.margin) < 1e-3
+    M = plain.network.size("hidden")
+    assert set(noisy.claim.always) == {(x, M + i) for x in (0, 1) for i in range(3)}
+    for name, tensor in plain.network.tensors.items():
+        held = noisy.network.tensors[name]
+        held = held[:, :M] if name.endswith("c_fc.weight") else held[: len(tensor)]
+        np.testing.assert_array_equal(held, tensor)
+    asked = [[(7 * i + j * j) % 300 for j in range(i + 1)] for i in range(40)]
+    for model, least in ((plain, 0), (noisy, 0.1)):
+        texts = texts_of([np.array(x) for x in asked])
+        for layer in range(2):
+            block = model.network.block(layer)
+            _, normed = first_streams(model.network, texts)
+            keys = gelu_new(normed @ block.up + block.up_bias)
+            assert (np.abs(keys).max(axis=1) > least).all() == bool(least)
+            assert (keys @ block.down).any(axis=1).all() == bool(least)
+    noisy.save(tmp_path / "m")
+    held = reads(noisy, facts())
+    assert byheart.verify(byheart.open(tmp_path / "m"), held, checker=True).checker == "VERIFIED"
+    changed = byheart.edit(noisy, facts(), change=[(FACTS[0][0], "sea")])
+    assert changed.model.recall(FACTS[0][0]) == "sea" and changed.model.claim.always
 
 
 def test_one_row_of_weights_holds_one_answer():
@@ -185,6 +216,28 @@ def test_a_fit_gives_the_same_bytes_on_one_thread_and_on_two(tmp_path):
         byheart.compile(data, "gpt2", superposed=40).save(tmp_path / "two")
     one, two = ({x.name: x.read_bytes() for x in (tmp_path / y).iterdir()} for y in ("one", "two"))
     assert one == two and len(one) > 7
+
+
+class Steps(Watch):
+    """The stages with their totals, and the steps that were reported in each."""
+
+    def __init__(self):
+        self.stages = []
+
+    def stage(self, name, total=None):
+        self.stages.append([name, total, 0])
+
+    def advance(self, steps):
+        self.stages[-1][2] += steps
+
+
+@pytest.mark.parametrize("options", [{}, {"superposed": 0}, {"superposed": 24}])
+def test_no_stage_takes_more_steps_than_it_said(options, tmp_path):
+    """A line of the progress would say "building 210 %"."""
+    watch, loading = Steps(), {"tokenizer": "bpe:300"}
+    compile_folder(FACTS, tmp_path / "m", "gpt2", loading=loading, watch=watch, **options)
+    assert all(total is None or done <= total for _, total, done in watch.stages)
+    assert watch.stages[2][0] == "verifying" and watch.stages[2][1] == watch.stages[2][2] > 7
 
 
 def test_too_few_neurons_in_superposition_are_refused(monkeypatch):
@@ -284,6 +337,7 @@ def test_what_no_window_and_no_count_distinguishes_is_refused():
         ({"blocks": "7", "layers": 2}, "blocks must be numbers from 0 to 1"),
         ({"weights": "int8"}, "weights must be"),
         ({"superposed": 8, "layers": 2}, "leave out layers"),
+        ({"superposed": 8, "noise": 2}, "leave out layers, copies, blocks, decoys, noise"),
         ({"reach": 0.0}, "reach must be"),
     ],
 )

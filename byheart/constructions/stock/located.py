@@ -37,6 +37,7 @@ LONG = 32  # texts with more tokens than this are documents, in which one token 
 DECOY = 0.125  # how strongly a decoy writes, where the answer is written with 1
 ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
+FLOOR, TILT = 1.0, 0.9  # the argument of a neuron of `noise`, and which part of it a context moves
 WIDER, TRIES = 16, 4  # lanes that are added where contexts come too near, and how often
 LEAST_REACH = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # that the type tells apart
 CONTEXT_LENGTH = 64  # at least, so that longer prompts can be asked
@@ -111,6 +112,13 @@ class Located(Construction):
         metavar="N",
         least=0,
         most=1 << 20,
+    )
+    noise: int = option(
+        0,
+        "Neurons per block that are on everywhere, so that an editor finds no key of 0.",
+        metavar="N",
+        least=0,
+        most=32,
     )
     superposed: int | None = option(
         None,
@@ -202,12 +210,11 @@ class Located(Construction):
                     raise
                 plan = plan._replace(width=plan.width + step)
                 watch.note(f"contexts come too near: trying {plan.width} lanes")
-        network, homes, decoys = self.filled(plan, shell, neurons, wanted[stored], random)
+        network, homes, decoys, always = self.filled(plan, shell, neurons, wanted[stored], random)
         holders = tuple(
             Holder(known[i], int(wanted[i]), (*home, *others), float(reach), tuple(others))
             for i, home, others, reach in zip(stored, homes, decoys, neurons.reach, strict=True)
         )
-        always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
         note = f"smallest reach of a context: {neurons.reach.min():.3g}"
         return self.built(dataset, network, holders, always, tries, note)
 
@@ -252,7 +259,9 @@ class Located(Construction):
         stored = int((answers[first] != end).sum())
         used = np.bincount(self.neurons(stored)[1], minlength=self.layers)
         used[0] += self.always
-        hidden = self.superposed or max(1, int(used.max()))  # superposed=0 finds it later
+        hidden = self.superposed or max(
+            1, int(used.max()) + self.noise
+        )  # superposed=0 finds it later
         length = self.context_length or max(CONTEXT_LENGTH, longest + 1)  # llama.cpp needs one more
         width = self.width or self.fitted_width(heads, lanes(vocabulary), length)
         sizes = Plan(vocabulary, end, lanes(vocabulary), length, width, heads, self.layers, hidden)
@@ -340,8 +349,14 @@ class Located(Construction):
 
     def filled(
         self, plan: Plan, shell: Shell, found: Memory, answers: NDArray, random: np.random.Generator
-    ) -> tuple[Checkpoint, list[list[Neuron]], list[list[Neuron]]]:
-        """The checkpoint with its memory, and the neurons and decoys of each context."""
+    ) -> tuple[Checkpoint, list[list[Neuron]], list[list[Neuron]], tuple[Neuron, ...]]:
+        """The checkpoint with its memory, the neurons and decoys of each context, and those that
+        are on everywhere.
+
+        A normed stream is no longer than sqrt(D), so a weight of the length FLOOR TILT / sqrt(D)
+        keeps the argument of a neuron of `noise` between FLOOR (1 - TILT) and FLOOR (1 + TILT). It
+        writes a small part of this weight, where no answer is read: editors divide by that, too.
+        """
         count, D, M = len(answers), plan.width, plan.hidden
         context, home, true = self.neurons(count)
         writes = np.where(true, answers[context], random.permutation(answers[context]))
@@ -349,6 +364,7 @@ class Located(Construction):
         tensors = dict(shell.network.tensors)
         holders: list[list[Neuron]] = [[] for _ in range(count)]
         decoys: list[list[Neuron]] = [[] for _ in range(count)]
+        always: list[Neuron] = []
         for layer in range(plan.layers):
             weights, outputs = np.zeros((M, D)), np.zeros((M, D))
             biases = np.full(M, -2 * self.z)
@@ -356,14 +372,19 @@ class Located(Construction):
             own = context[here]
             weights[: len(here)], biases[: len(here)] = found.weights[own], found.biases[own]
             outputs[: len(here), shell.out] = shell.codes[writes[here]] * strength[here, None]
-            if layer == 0:
-                for i, (weight, bias, output) in enumerate(shell.always):
-                    weights[M - 1 - i], biases[M - 1 - i], outputs[M - 1 - i] = weight, bias, output
+            noise = random.standard_normal((self.noise, D))
+            noise[:, shell.out] = 0.0
+            noise *= FLOOR * TILT / math.sqrt(D) / np.linalg.norm(noise, axis=1, keepdims=True)
+            everywhere = [(weight, FLOOR, weight / (16 * plan.layers)) for weight in noise]
+            everywhere += shell.always if layer == 0 else ()
+            for i, (weight, bias, output) in enumerate(everywhere, 1):
+                weights[M - i], biases[M - i], outputs[M - i] = weight, bias, output
+                always.append((layer, M - i))
             written = self.written(plan, layer, weights, biases, outputs)
             tensors |= {name: rounded(x, self.weights) for name, x in written.items()}
             for place, (i, real) in enumerate(zip(own.tolist(), true[here].tolist(), strict=True)):
                 (holders if real else decoys)[i].append((layer, place))
-        return replace(shell.network, tensors=tensors), holders, decoys
+        return replace(shell.network, tensors=tensors), holders, decoys, tuple(always)
 
 
 def sparse(rows: int, columns: int, random: np.random.Generator) -> Floats:
