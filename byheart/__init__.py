@@ -26,7 +26,8 @@ Sizes      size says in four lines how big a model some data needs, bounds what 
            per parameter
 Theorems   check decides a statement of the papers on given numbers, data or a model
 Checkpoints  audit measures how many bits of a file a trained checkpoint holds, teach puts facts
-           into one and changes nothing else to the bit
+           into one and changes nothing else to the bit, benchmark scores methods that locate,
+           edit, unlearn, extract and attribute on models whose truth is known
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 
 Errors are ByheartError: one sentence that says what to do. OptionError names an option and its
@@ -40,6 +41,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .api.benchmark import Benchmark as Benchmark
+    from .api.benchmark import benchmark as benchmark
     from .api.bounds import Bounds as Bounds
     from .api.bounds import bounds as bounds
     from .api.change import Change as Change

@@ -14,11 +14,12 @@ from ..machine.files import refuse_existing
 from ..machine.watch import SILENT, Watch
 from ..theory.madden2024.adversarial import adversarial, theorem
 from ..theory.madden2024.capacity import Adversarial
-from .unlearning import Pack, unlearning
+from .packs.making import pack
+from .packs.pack import Pack
 
 MAKERS: dict[str, Callable] = {**KINDS, "adversarial": adversarial}  # of labelled data
-PACK = "unlearning"  # a folder of models, not a dataset
-NAMES = (*MAKERS, *corpora.CORPORA, PACK)
+PACK, UNLEARNING = "pack", "unlearning"  # folders of models; the second is the pack of that name
+NAMES = (*MAKERS, *corpora.CORPORA, UNLEARNING, PACK)
 TEXT = {"unit": "wordpunct", "documents": "line"}  # how a corpus in a .txt file is read
 
 
@@ -62,7 +63,7 @@ def generate(
     *,
     force: bool = False,
     watch: Watch = SILENT,
-    **options: int | float | str | None,
+    **options: int | float | str | Path | None,
 ) -> Generated | Pack:
     """Write a dataset to try methods on, or a corpus to count.
 
@@ -71,10 +72,11 @@ def generate(
             tokens, duplicates); "tokens": with one label per token; "multisets": of different
             sizes, even empty; "uniform": independent random tokens; "adversarial": what a decoder
             of one layer and these sizes cannot memorise (madden2024, Theorem 1); "zipf" and
-            "prefix-tree": documents of token ids; "unlearning": a folder of facts and models to
-            score unlearning and editing methods on.
-        output: A new file: .jsonl or .npz for a dataset, .bin or .txt for a corpus; for
-            "unlearning" a new folder.
+            "prefix-tree": documents of token ids; "pack": a folder of facts and models whose truth
+            is known, with `name="single"` or another one, to score methods on with `benchmark`;
+            "unlearning": the pack of that name.
+        output: A new file: .jsonl or .npz for a dataset, .bin or .txt for a corpus; for a pack a
+            new folder.
         force: Replace an existing file.
         watch: Where progress is reported.
         **options: Of the kind: sequences, length, dimension, labels, vocabulary, seed, ...; None
@@ -96,8 +98,11 @@ def generate(
     if kind not in NAMES:
         raise ByheartError(f"there is no kind {kind!r}; there are: {', '.join(NAMES)}.")
     labelled = kind in MAKERS
-    make: Callable = unlearning if kind == PACK else (MAKERS | corpora.CORPORA)[kind]
-    if kind != PACK:
+    packed = kind in (PACK, UNLEARNING)
+    if packed:
+        given.setdefault("name", UNLEARNING if kind == UNLEARNING else "")
+    make: Callable = pack if packed else (MAKERS | corpora.CORPORA)[kind]
+    if not packed:
         endings = WRITERS if labelled else corpora.EXTENSIONS
         if output.suffix.lower() not in endings:
             raise ByheartError(f"{output}: the name must end in one of {' '.join(endings)}.")
@@ -108,8 +113,8 @@ def generate(
         if name not in takes:
             listed = ", ".join(f"`{x}`" for x in takes)
             raise ByheartError(f"{kind} takes no `{name}`; it takes {listed}.")
-    if kind == PACK:
-        return unlearning(output, watch=watch, **given)  # type: ignore[arg-type]
+    if packed:
+        return pack(output, watch=watch, **given)  # type: ignore[arg-type]
     bound = signature.bind(**given)
     bound.apply_defaults()
     used = dict(bound.arguments)

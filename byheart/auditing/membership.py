@@ -121,7 +121,7 @@ def rate(items: NDArray, non_members: NDArray, false: float) -> Rate:
     return Rate(false, found / len(items), *binomial(found, len(items)), needs)
 
 
-def binomial(found: int, of: int, level: float = LEVEL) -> tuple[float, float]:
+def binomial(found: float, of: int, level: float = LEVEL) -> tuple[float, float]:
     """The interval of Clopper and Pearson for a share.
 
     >>> [round(x, 4) for x in binomial(0, 10)]

@@ -19,7 +19,7 @@ GROUPS = {  # of the list of commands
     "Ask": "recall recite locate",
     "Change and export": "edit forget diff export",
     "Sizes": "size bounds compare tradeoff encoder",
-    "Trained models": "audit teach measure",
+    "Trained models": "audit teach benchmark measure",
     "Papers": "check statements reproduce",
 }
 PANELS = {name: group for group, names in GROUPS.items() for name in names.split()}

@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from ..api.generate import NAMES, generate
+from ..api.packs.facts import KINDS as PACKS
 from ..machine.words import printable
 from ..views.generate import next_command, view
 from . import options
 from .declaring import REQUIRED, Group, argument, option, taking
 from .output import answer
 
-KINDS = "random, tokens, multisets, uniform, adversarial, zipf, prefix-tree or unlearning"
-FILES = ".jsonl or .npz; zipf, prefix-tree: .bin or .txt; unlearning: a new folder"
+KINDS = "random, tokens, multisets, uniform, adversarial, zipf, prefix-tree, unlearning or pack"
+PACK = f"Of a pack: {', '.join(PACKS)}."
+FILES = ".jsonl or .npz; zipf, prefix-tree: .bin or .txt; a pack: a new folder"
 OPTIONS = (
     ("sequences", "Number of sequences [1000].", int),
     (
@@ -32,16 +34,20 @@ OPTIONS = (
     ("heads", "adversarial: heads of the decoder [1].", int),
     ("head_dimension", "adversarial: head dimension of the decoder (its dimension).", int),
     ("neurons", "adversarial: neurons of the decoder [4].", int),
-    ("subjects", "unlearning: what facts are about [50].", int),
-    ("relations", "unlearning: facts of each subject [4].", int),
-    ("objects", "unlearning: what answers are drawn from [20].", int),
-    ("forgotten", "unlearning: facts to forget [10].", int),
-    ("edited", "unlearning: facts to edit [10].", int),
+    ("family", "Packs: gpt2 or llama [gpt2].", str),
+    ("data", "Packs: a file with the columns prompt, answer (default: made-up facts).", Path),
+    ("base", "The pack taught: a trained checkpoint (default: a tiny one is trained).", Path),
+    ("subjects", "Packs: what facts are about [16; unlearning: 50].", int),
+    ("relations", "Packs: facts of each subject [4].", int),
+    ("objects", "Packs: what answers are drawn from [16; unlearning: 20].", int),
+    ("forgotten", "Packs: facts to forget [8; unlearning: 10].", int),
+    ("edited", "Packs: facts to edit [8; unlearning: 10].", int),
 )
 
 
 @taking(
     argument("kind", KINDS, str, names=NAMES),
+    argument("name", PACK, str, None, "[PACK]", PACKS),
     option("output", FILES, Path, REQUIRED, flags=options.OUTPUT),
     Group("", tuple(option(*row) for row in OPTIONS)),
     options.SEED,
@@ -65,8 +71,9 @@ def command(json: bool, **how: Any) -> None:
     proportional to 1 / t; prefix-tree: paths through a random tree, so that most beginnings are
     seen many times.
 
-    unlearning: a folder with facts, the models of all facts, without some and with others edited,
-    and the parameters that hold each fact, to score unlearning and editing methods on.
+    pack NAME: a folder with facts, the models of all facts, without some and with others edited,
+    and the neurons that hold each fact, to score methods on (see byheart benchmark).
+    unlearning: the same as pack unlearning.
     """
     command = next_command(answer(generate, view, json=json, **how))
     if command and not json:

@@ -5,11 +5,9 @@ import shlex
 from rich.table import Table
 
 from ..api.generate import Generated
-from ..api.unlearning import Pack
+from ..api.packs.pack import Pack
 from ..machine.tables import number
 from .terminal import rows
-
-SAME = "the weights of forgotten/ and retained/ are the same bytes"
 
 
 def view(result: Generated | Pack) -> Table:
@@ -32,17 +30,20 @@ def view(result: Generated | Pack) -> Table:
 
 def _pack(pack: Pack) -> Table:
     counts = f"{number(pack.forgotten)} to forget, {number(pack.edited)} to edit"
-    sizes = ", ".join(f"{name} {number(x)}" for name, x in pack.parameters.items())
-    lines = [("facts", number(pack.facts), counts), ("parameters", "", sizes)]
-    if pack.forgotten_is_retained:
-        lines.append(("proof", "", SAME))
-    written = f"to {pack.folder}; its README.md says what is in it"
-    return rows([*lines, ("written", "", written)])
+    lines = [
+        ("pack", pack.name, f"level {pack.level} of 5, {pack.family}, seed {pack.seed}"),
+        ("facts", number(pack.facts), f"{counts}, {number(pack.others)} that are not held"),
+        ("written", "", f"to {pack.folder}; its README.md says what is in it"),
+    ]
+    return rows(lines)
 
 
 def next_command(result: Generated | Pack) -> str | None:
-    """The command that counts a corpus; None for anything else."""
-    if isinstance(result, Pack) or result.loading is None:
+    """The command that counts a corpus, or scores a first method; None for anything else."""
+    if isinstance(result, Pack):
+        task = "unlearn" if result.name == "unlearning" else "edit"
+        return f"try it: byheart benchmark {task} {shlex.quote(result.folder)} --method exact"
+    if result.loading is None:
         return None
     how = " ".join(f"--{name} {value}" for name, value in result.loading.items())
     return f"count it: byheart stats {shlex.quote(result.file)} {how}"

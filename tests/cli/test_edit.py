@@ -253,26 +253,20 @@ def test_pictures_are_drawn(run, place):
 
 
 def test_a_pack_for_unlearning(run, tmp_path):
+    """The old command makes the pack of that name, with its options."""
+    pytest.importorskip("transformers")
     sizes = ("--subjects", 4, "--relations", 3, "--objects", 4, "--forgotten", 2, "--edited", 2)
     code, output, _ = run("generate", "unlearning", "-o", tmp_path / "p", *sizes, "--json")
-    assert code == 0 and json.loads(output)["forgotten_is_retained"] is True
-    pack = tmp_path / "p"
-    lines = [json.loads(line) for line in (pack / "answers.jsonl").read_text().splitlines()]
-    assert sorted(x["split"] for x in lines) == ["edit"] * 2 + ["forget"] * 2 + ["retain"] * 8
-    full, edited = byheart.open(pack / "full"), byheart.open(pack / "edited")
-    for line in lines:
-        assert full.recall(line["input"]) == line["label"]
-        assert edited.recall(line["input"]) == line["after_editing"]
-        assert line["read"] == [list(x) for x in full.locate(line["input"]).read]
-    weights = [(pack / x / "weights.safetensors").read_bytes() for x in ("forgotten", "retained")]
-    assert weights[0] == weights[1]
-    script = CHECKER.parent / "examples" / "score_unlearning.py"
-    found = subprocess.run([sys.executable, script, pack], capture_output=True, text=True)
-    assert found.returncode == 0 and found.stdout.endswith("10 of 10 | yes |\n")
-    code, _, errors = run("generate", "unlearning", "-o", pack, *sizes)
+    told = json.loads(output)
+    assert code == 0 and told["forgotten_is_retained"] is True
+    assert [told[x] for x in ("name", "facts", "forgotten", "edited")] == ["unlearning", 12, 2, 2]
+    assert run("generate", "pack", "unlearning", "-o", tmp_path / "q", *sizes)[0] == 0
+    one, two = ((tmp_path / x / "pack.json").read_bytes() for x in "pq")
+    assert one == two
+    code, _, errors = run("generate", "unlearning", "-o", tmp_path / "p", *sizes)
     assert code == 2 and "exists" in errors
-    code, _, errors = run("generate", "unlearning", "-o", tmp_path / "q", "--length", 4)
-    assert code == 2 and "takes no --length" in errors and not (tmp_path / "q").exists()
+    code, _, errors = run("generate", "unlearning", "-o", tmp_path / "r", "--length", 4)
+    assert code == 2 and "takes no --length" in errors and not (tmp_path / "r").exists()
 
 
 # ---------------------------------------------------------------- killed

@@ -1,0 +1,1 @@
+"""Packs: folders of models whose truth is known, to score other people's methods on."""
