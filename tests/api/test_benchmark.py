@@ -294,6 +294,18 @@ def test_a_function_is_a_method_too_and_seeds_count(single):
     assert "scores" in found[0].method
 
 
+def test_a_method_of_a_package_imports_its_neighbours(single, tmp_path):
+    package = tmp_path / "my_package" / "inner"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "shared.py").write_text("ANSWER = 0.0\n")
+    body = "from .shared import ANSWER\n\ndef membership(model, tokenizer, text): return ANSWER\n"
+    (package / "mine.py").write_text(body)
+    row = byheart.benchmark("extract", single, f"{package}/mine.py:membership").rows[0]
+    assert row.problem is None and row.scores["membership_auc"]["value"] == 0.5
+
+
 def test_rows_are_kept_and_not_measured_again(single, tmp_path, method):
     output = tmp_path / "rows.jsonl"
     name = method("def f(model, tokenizer, prompt): return [[0.0] * 32]\n")

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import importlib
 import importlib.util
 import inspect
 import signal
@@ -67,20 +68,24 @@ def named(function: Callable[..., Any], task: str) -> Callable[..., Functions]:
 
 
 def _module(path: Path) -> Any:
-    """The file as a module; files beside it can be imported by it."""
-    name = f"byheart_method_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))
-    sys.modules[name] = module
+    """The file as a module; files beside it, or those of its package, can be imported by it."""
+    root, parts = path.resolve().parent, [path.stem]
+    while (root / "__init__.py").is_file():
+        root, parts = root.parent, [root.name, *parts]
+    sys.path.insert(0, str(root))
     try:
+        if len(parts) > 1:
+            return importlib.import_module(".".join(parts))
+        name = f"byheart_method_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        return module
     except Exception as error:
         raise ByheartError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from None
     finally:
-        sys.path.remove(str(path.resolve().parent))
-    return module
+        sys.path.remove(str(root))
 
 
 @dataclass
