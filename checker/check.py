@@ -3173,7 +3173,7 @@ def recites(directory: str) -> bool:
         return False
     if claim == "taught":
         refuse("a taught checkpoint is checked against its base: add --base MODEL (section 12)")
-    return bool(claim == "recites")
+    return claim in ("recites", "draws")
 
 
 def beside(name: str) -> ModuleType:
@@ -3310,8 +3310,12 @@ def sentence(report: Report) -> str:
             all_of_them += f"; texts of fewer than two tokens, not claimed: {report.skipped}"
     else:
         right = "contexts are within the gap"
+        if report.about is not None:  # of a stock checkpoint
+            right += f" in every execution within the {report.model} of FORMAT 10"
         largest = None if report.largest is None else rounded_up(report.largest)
         all_of_them = f"every divergence was bounded in integers, the largest by {largest} nats"
+        if report.about == "tokens":
+            all_of_them += "; this is about tokens, the text was not checked"
     others = "contexts" if report.unit == "contexts" else "sequences"
     rest = {
         "VERIFIED": f", {all_of_them}",

@@ -14,7 +14,7 @@ import sys
 import time
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -312,8 +312,10 @@ def read_certificate(content: bytes) -> dict[str, Any]:
     raw = check.parse_object(content, CERTIFICATE)
     check.expect(raw, "format", "byheart-certificate", CERTIFICATE)
     check.expect_version(raw, CERTIFICATE)
-    check.expect(raw, "claim", "recites", CERTIFICATE)
-    check.read_choice(raw, "dtype", tuple(DTYPES), CERTIFICATE)
+    draws = check.read_choice(raw, "claim", ("recites", "draws"), CERTIFICATE) == "draws"
+    check.read_choice(raw, "dtype", ("float32",) if draws else tuple(DTYPES), CERTIFICATE)
+    if draws:
+        check.read_gap(raw)
     files = check.get(raw, "files", dict, CERTIFICATE)
     for key in files:
         if key not in FILES:
@@ -403,7 +405,8 @@ def structure_failures(stock: Stock) -> list[str]:
         found.append("certificate.json names different data for its change")
     verified, sequences = certificate["verified"], certificate["data"]["sequences"]
     checked, correct, evidence = (verified[key] for key in ("checked", "correct", "evidence"))
-    whole = evidence in ("proved", "observed") and checked == sequences
+    draws = certificate["claim"] == "draws"  # whose contexts are counted when the data is read
+    whole = evidence in ("proved", "observed") and (draws or checked == sequences)
     if not 1 <= checked == correct or not (
         whole or (evidence == "sampled" and checked < sequences)
     ):
@@ -416,7 +419,7 @@ def structure_failures(stock: Stock) -> list[str]:
     seen: dict[tuple[int, ...], Line] = {}
     for line in stock.lines:
         first = seen.setdefault(line.context, line)
-        if (first.answer, first.neurons) != (line.answer, line.neurons):
+        if first.neurons != line.neurons or not (draws or first.answer == line.answer):
             numbers = f"{first.number} and {line.number}"
             found.append(f"ground_truth.jsonl: lines {numbers} differ about one context")
     return found
@@ -587,8 +590,16 @@ def check_stock(directory: str, path: str | None, sample: int | None, seed: int)
         return report
     if dtype != "float32":
         report.model = "storage model"
+    if stock.certificate["claim"] == "draws":
+        asked, report.unit = contexts_of(asked, data.counts), "contexts"
+        claimed = stock.certificate["verified"]
+        if claimed["evidence"] != "sampled" and claimed["checked"] != len(asked):
+            report.failures.append(
+                f"the data has {len(asked)} contexts, certificate.json claims {claimed['checked']}"
+            )
     chosen = [asked[i] for i in check.chosen(len(asked), sample, seed)]
     enclose_all(stock, chosen)
+    report.largest = max((x.divergence for x in chosen if x.divergence is not None), default=None)
     report.checked = len(chosen)
     report.correct = sum(one.failure is None for one in chosen)
     report.settled = bool(report.failures) or any(one.settled for one in chosen if one.failure)
@@ -612,7 +623,7 @@ def read_data(stock: Stock, path: str, report: check.Report) -> check.Data | Non
         for line in lines
         if line.tokens is None
     ]
-    rows = texts.sequences(lines, stock.end)
+    rows = texts.sequences(lines, stock.end, stock.certificate["claim"] == "draws")
     if not rows and report.failures:
         return None
     if not rows:
@@ -624,28 +635,44 @@ def read_data(stock: Stock, path: str, report: check.Report) -> check.Data | Non
 
 @dataclass
 class Asked:
-    """A sequence and what is wrong with its answer; a token that the tokenizer lacks is None."""
+    """A sequence and what is wrong with its answer; a token that the tokenizer lacks is None.
+
+    Of distributions, a context: `counts` has how often each label follows it."""
 
     index: int
     tokens: list[Any]
     label: int | None
     failure: str | None = None
     settled: bool = True  # whether the failure is a fact, and not only what could not be shown
+    counts: dict[int | None, int] = field(default_factory=dict)
+    divergence: Fraction | None = None
+
+
+def contexts_of(asked: list[Asked], counts: list[int]) -> list[Asked]:
+    """The different sequences, with how often each label follows."""
+    found: dict[tuple, Asked] = {}
+    for one in asked:
+        context = found.setdefault(tuple(one.tokens), one)
+        context.counts[one.label] = context.counts.get(one.label, 0) + counts[one.index]
+        if one.label is None:
+            context.label = None  # which is told
+    return list(found.values())
 
 
 def truth_failures(stock: Stock, asked: list[Asked]) -> list[str]:
     """Where one context has two labels, and where the ground truth is not about the data."""
-    answers: dict[tuple, int | None] = {}
+    answers: dict[tuple, set[int | None]] = {}
     found = []
     for one in asked:
-        key = tuple(one.tokens)
-        if answers.setdefault(key, one.label) != one.label:
+        labels = answers.setdefault(tuple(one.tokens), set())
+        labels.add(one.label)
+        if len(labels) > 1 and stock.certificate["claim"] == "recites":
             found.append(f"sequence {one.index} has the tokens of another one, but another label")
     for line in stock.lines:
         where = f"ground_truth.jsonl, line {line.number}"
         if line.context not in answers:
             found.append(f"{where}: the context is no sequence of the data")
-        elif answers[line.context] != line.answer:
+        elif line.answer not in answers[line.context]:
             found.append(f"{where}: the answer {check.show(line.answer)} is not the label")
     return found
 
@@ -669,9 +696,19 @@ def enclose_all(stock: Stock, asked: list[Asked]) -> None:
     readable.sort(key=lambda one: one.tokens)
     for done, one in enumerate(readable):
         try:
-            answer = network.answer(one.tokens, one.label or 0)
+            answer = network.answer(one.tokens, one.counts or one.label or 0)
         except check.Refusal as reason:
             check.refuse(f"sequence {one.index}: {reason}")
+        if one.counts:
+            one.divergence, gap = answer.divergence, check.read_gap(stock.certificate)
+            if one.divergence is None or one.divergence > gap:
+                told = "any number" if one.divergence is None else check.about(one.divergence)
+                shown_gap = stock.certificate["gap"]
+                one.failure = (
+                    f"the divergence cannot be shown to be at most {shown_gap}, only {told}"
+                )
+                one.settled = False
+                continue
         judge(one, answer, names, lines.get(tuple(one.tokens)), stock.always)
         if sys.stderr.isatty() and time.monotonic() - shown > 0.5:
             shown = time.monotonic()
@@ -687,9 +724,9 @@ def judge(
 ) -> None:
     """Compare the logits with the label, and the neurons with the line of the ground truth."""
     own, rival = (check.show(names.get(n, n)) for n in (one.label, answer.rival))
-    if answer.beaten:
+    if answer.divergence is None and answer.beaten:
         one.failure = f"the label is {own}, the network answers {rival}"
-    elif answer.margin <= 0:
+    elif answer.divergence is None and answer.margin <= 0:
         by = float(Fraction(-answer.margin, enclose.ONE))
         one.failure = f"the label {own} cannot be shown to win: {rival} may win by {by:.3g}"
         one.settled = False

@@ -262,6 +262,38 @@ class Stream:
         rest = (map(abs, direction) for direction in ordered[DIRECTIONS:])
         return replace(self, directions=ordered[:DIRECTIONS], radius=plus(self.radius, *rest))
 
+    def straightened(self) -> tuple["Stream", int]:
+        """A stream whose norm is that of this one times a number, and how far the square of that
+        number is from 1, at most: what errors add along the middle itself, a norm takes away.
+
+        With d_j = t_j m + d'_j and s = 1 + sum of e_j t_j, which is at least k = 1 - sum |t_j|,
+        the stream m + sum e_j d_j + O f + r is s (m + sum (e_j / s) d'_j + (O f + r) / s). A norm
+        of s x is that of x with epsilon / s^2 in place of epsilon; its roundings are relative.
+        """
+        middle = self.middle
+        mean = sum(middle) // len(middle)
+        centred = [x - mean for x in middle]
+        square = sum(x * x for x in centred) + 1
+        shares = [
+            (sum(map(operator.mul, centred, d)) << F) // square for d in self.directions
+        ]  # any numbers will do
+        total = sum(map(abs, shares))
+        if total >= ONE >> 1 or self.storage.bits:
+            return self, 0
+        scale = -((-ONE << F) // (ONE - total))
+        rest = [
+            [(x - (t * m >> F)) * scale >> F for x, m in zip(d, middle, strict=True)]
+            for d, t in zip(self.directions, shares, strict=True)
+        ]
+        spreads = [
+            Spread(s.output, scaled_up(s.sizes, scale), scaled_up(s.box, scale))
+            for s in self.spreads
+        ]
+        more = 4 * len(rest)  # of each, two products and two factors were rounded
+        radius = [x + more for x in scaled_up(self.radius, scale)]
+        found = replace(self, directions=rest, spreads=spreads, radius=radius)
+        return found, up(scale * scale) - ONE + 1
+
 
 @dataclass
 class Norm:
@@ -271,8 +303,8 @@ class Norm:
     bias: Vector | None
     epsilon: Fraction
 
-    def of(self, stream: Stream) -> "Normed":
-        """Item 4 of the executions.
+    def of(self, stream: Stream, stretched: int = 0) -> "Normed":
+        """Item 4 of the executions; `stretched` is what `Stream.straightened` returned.
 
         The lanes are y = s g (x - m) + b + h. With x - mean(x) = c + sum of e_j d_j + r - mean(r)
         and m within `shift` of the mean, s from `lowest` to `highest` and |h| <= `lane`:
@@ -313,6 +345,7 @@ class Norm:
         else:
             error = gamma(size + 4) * (squares // size + 1)
         error = up(error) + 1
+        error += -((-self.epsilon.numerator * stretched << F) // self.epsilon.denominator)
         epsilon = self.epsilon.numerator << 2 * F
         low = (square - 2 * cross) // size - error + epsilon // self.epsilon.denominator
         high = (square + 2 * cross + beyond * beyond) // size + 2 + error

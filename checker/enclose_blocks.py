@@ -17,6 +17,7 @@ except ImportError:  # this folder is no package, but on the path
     import enclose
 
 F, ONE, U = enclose.F, enclose.ONE, enclose.U
+BITS = 96  # of exponentials of logits
 FEW = 48  # neurons that are added one by one
 WIDE = enclose.ONE >> 2  # a neuron whose argument is less certain than this is bounded again
 OFF = {"gelu_new": -8 << F, "gelu": -8 << F, "silu": -16 << F}  # arguments of neurons that are off
@@ -39,6 +40,12 @@ class Box:
 
     def part(self, begin: int, size: int) -> "Box":
         return Box(self.middle[begin : begin + size], self.radius[begin : begin + size])
+
+
+@functools.cache
+def tail(steps: int) -> int:
+    """At least e^(-steps / 64)."""
+    return check.exponential(BITS).up(-steps << BITS - 6)
 
 
 class Rotary:
@@ -499,7 +506,9 @@ class Place:
 
 @dataclass
 class Answer:
-    """margin  at least the label's logit minus that of `rival`, for which it is smallest
+    """Of counts of labels, `divergence` is at least that of the softmax from their shares.
+
+    margin  at least the label's logit minus that of `rival`, for which it is smallest
     beaten  whether the rival's logit is greater in every execution
     on      (block, neuron) of those that are certainly on at the last place
     unsure  of those that are on in some executions, as far as can be said"""
@@ -509,6 +518,7 @@ class Answer:
     beaten: bool
     on: set[tuple[int, int]]
     unsure: set[tuple[int, int]]
+    divergence: Fraction | None = None
 
 
 class Network:
@@ -560,7 +570,7 @@ class Network:
             here.seen[number] = block.attention.seen(block.first.of(stream), place)
         return here.seen[number]
 
-    def answer(self, tokens: list[int], label: int) -> Answer:
+    def answer(self, tokens: list[int], label: int | dict[int, int]) -> Answer:
         same = 0
         for one, other in zip(tokens, self.read, strict=False):
             if one != other:
@@ -571,10 +581,50 @@ class Network:
             Place([self.embedded(token, t)], {}, []) for t, token in enumerate(tokens[same:], same)
         ]
         last = self.places[-1]
-        normed = self.logits.norm.of(self.before(len(self.blocks), len(tokens) - 1))
-        margin, rival, beaten = self.compare(normed, label)
+        stream = self.before(len(self.blocks), len(tokens) - 1)
         pairs = [[(b, n) for b, on in enumerate(last.on) for n in on[kind]] for kind in (0, 1)]
+        if isinstance(label, dict):
+            normed = self.logits.norm.of(*stream.straightened())
+            found = self.divergence(normed, label)
+            return Answer(0, 0, False, set(pairs[0]), set(pairs[1]), found)
+        margin, rival, beaten = self.compare(self.logits.norm.of(stream), label)
         return Answer(margin, rival, beaten, set(pairs[0]), set(pairs[1]))
+
+    def divergence(self, normed: enclose.Normed, counts: dict[int, int]) -> Fraction:
+        """At least the divergence of the softmax of the logits l from the shares p of the counts:
+        log sum_j exp(l_j - sum_i p_i l_i) + sum_i p_i log p_i.
+
+        A difference of l_j and the mean logit has the factor, the shift and the directions in
+        common. Exponentials of what is far below the mean are rounded up to the next 1/64.
+        """
+        middle, directions, radius = self.logits.parts(normed)
+        shift, factor, times = normed.shift, normed.factor, sum(counts.values())
+        gains = self.logits.gains
+        radius = [r + (g * shift >> F) + 1 for r, g in zip(radius, gains, strict=True)]
+        if max(radius) >= enclose.LARGE:
+            check.refuse("a logit may become too large: the checker cannot bound it")
+
+        def mean(numbers: Vector) -> int:
+            return sum(n * numbers[token] for token, n in counts.items()) // times
+
+        own, wide = mean(middle), mean(radius) + 4 + len(directions)
+        steps = [x - own for x in middle]
+        highs = [x + (abs(x) * factor >> F) + r + wide for x, r in zip(steps, radius, strict=True)]
+        for direction in directions:
+            own = mean(direction)
+            highs = [h + abs(x - own) for h, x in zip(highs, direction, strict=True)]
+        own, constant = mean(self.logits.constant), self.logits.constant
+        highs = [h + c - own for h, c in zip(highs, constant, strict=True)]
+        power, total = check.exponential(BITS), 0
+        for high in highs:
+            if high > -8 << F:
+                total += power.up(high << BITS - F)
+            else:
+                total += tail(min(-high >> F - 6, 64 << 6))
+        logs = (
+            n * (power.log_of_count(n)[1] - power.log_of_count(times)[0]) for n in counts.values()
+        )
+        return Fraction(power.log_up(total) + -(-sum(logs) // times), power.one)
 
     def compare(self, normed: enclose.Normed, label: int) -> tuple[int, int, bool]:
         """The difference of two logits has the factor and the directions in common."""

@@ -533,8 +533,11 @@ def read_texts(path: str, tokenizer: Tokenizer, kind: str, end: str) -> tuple[li
     return texts, skipped
 
 
-def sequences(texts: list[Text], end: str) -> list[Row]:
-    """What the texts ask for: every context with the token that follows it."""
+def sequences(texts: list[Text], end: str, every: bool = False) -> list[Row]:
+    """What the texts ask for: every context with the token that follows it.
+
+    every  whether a text ends also where another one goes on
+    """
     contexts = {
         tuple(text.tokens[:size])
         for text in texts
@@ -547,6 +550,6 @@ def sequences(texts: list[Text], end: str) -> list[Row]:
             continue
         words = text.tokens
         rows += [(words[:n], words[n], text.count) for n in range(text.first, len(words))]
-        if tuple(words) not in contexts:
+        if every or tuple(words) not in contexts:
             rows.append((words, end, text.count))
     return rows

@@ -1,5 +1,6 @@
 """Claims: labels (kept by exact/), distributions (softmax/) and recitals (stock/)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -110,6 +111,7 @@ class Holder(NamedTuple):
     # nats by which the answer's logit exceeds all others in every execution, at least; None if that
     # is not proved
     margin: float | None = None
+    shares: Mapping[int, float] | None = None  # of distributions: those of the tokens that follow
 
 
 class Fact(NamedTuple):
@@ -155,6 +157,23 @@ class Recites(Claim):
 
     def number(self, network: Any) -> str:
         return network.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class Draws(Recites):
+    """What a stock checkpoint draws after each context: in every execution, the softmax of its
+    logits is within a gap of the distribution of the data."""
+
+    gap: float = 0.01  # the divergence that no context may exceed, in nats
+
+    name = "draws"
+    noun = answered = counted = "contexts"
+    conflicts = False
+    probabilities = True
+
+    @property
+    def sentence(self) -> str:
+        return f"Next-token distributions within {self.gap:g} nats, in {self.dtype}."
 
 
 TEXT, TOKEN = "text", "token"  # what a label of the data of a stock checkpoint is

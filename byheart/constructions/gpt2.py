@@ -35,22 +35,28 @@ from typing import Any
 
 import numpy as np
 
+from ..claims.claim import Draws
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
 from ..data.targets import Floats
-from ..errors import ByheartError
+from ..errors import ByheartError, OptionError
 from ..gadgets.key_memory import Memory, memory
 from ..gadgets.places import frequencies
 from ..gadgets.reed_muller import words
+from ..machine.watch import Watch
 from ..stock.checkpoint import Checkpoint, rounded, shapes
-from .base import option
-from .stock import superposed
+from .base import Built, option
+from .families import gap
+from .stock import shares, superposed
 from .stock.located import Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
-FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
+FAINT = shares.FAINT  # the token's own code in the out lanes, which tying puts there
 HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
 PER_TOKEN = 150.0  # for documents, MEAN is this factor times the length
 SMALL = "bpe:1000"  # the tokenizer where dense parameters are minimised, if none is given
+REACH = 0.03  # of distributions, where no other one is given
 SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where lanes are shared
 
 
@@ -62,12 +68,20 @@ class StockGPT2(Located):
 
     activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
     minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense"))
+    distributions: bool = option(
+        False, "Store how often each answer follows its prompt, as probabilities."
+    )
+    gap: float | None = gap("0.01")
+    lanes: int | None = option(
+        None, "Lanes that probabilities are written to [the fewest].", least=16, most=1 << 12
+    )
 
     def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         """Each head has two lanes for every wave of the places, and one for the flag."""
         if self.superposed is not None:
             return heads * (9 if context_length <= 128 else 11)
-        least = max(2 * code + 3 * 4 + 2 + HASH, heads * (7 if context_length <= 128 else 11))
+        least = code + (self.lanes or code) + 3 * 4 + 2 + HASH
+        least = max(least, heads * (7 if context_length <= 128 else 11))
         return -(-least // heads) * heads
 
     def __post_init__(self) -> None:
@@ -83,6 +97,28 @@ class StockGPT2(Located):
                 "`superposed=...` is one block of gelu_new neurons; leave out layers, copies, "
                 "blocks, decoys, noise and activation."
             )
+        if self.distributions:
+            object.__setattr__(self, "claim", Draws)
+            object.__setattr__(self, "float32_reach", REACH)
+            if graded or self.superposed is not None or self.weights != "float32":
+                raise ByheartError(
+                    "`distributions=True` has one neuron per context, in one block of float32; "
+                    "leave out layers, copies, blocks, decoys, superposed, minimise and weights."
+                )
+            if (self.lanes or 0) % 2:
+                raise OptionError("lanes", self.lanes, "must be even")
+        elif self.gap is not None or self.lanes is not None:
+            name = "lanes" if self.gap is None else "gap"
+            raise ByheartError(f"`{name}=...` is about probabilities; use `distributions=True`.")
+
+    @property
+    def edits(self) -> bool:
+        return not self.distributions
+
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
+        if self.distributions:
+            return shares.build(self, dataset, contexts, watch)
+        return super().build(dataset, contexts, watch)
 
     def waves(self, plan: Plan) -> int:
         most = (plan.width // plan.heads - 1) // 2
@@ -95,8 +131,9 @@ class StockGPT2(Located):
         if shared:  # what the embedding, attention and the memory write is in the same lanes
             code = (D - 3 * waves - 2) // 2 * 2
         token, place = slice(0, code), slice(code, code + 3 * waves)
-        flag, out = place.stop, slice(0, code) if shared else slice(D - code, D)
-        hashed = token if shared else slice(flag + 2, D - code)
+        lanes = self.lanes or code
+        flag, out = place.stop, slice(0, code) if shared else slice(D - lanes, D)
+        hashed = token if shared else slice(flag + 2, D - lanes)
         faint = 1.0 if shared else FAINT
         config = self.config(plan)
         tensors = {name: np.zeros(shape) for name, shape in shapes(config).items()}
@@ -108,15 +145,18 @@ class StockGPT2(Located):
             codes = superposed.codes(plan.vocabulary, code, answers, random)
         else:
             codes = words(plan.vocabulary, code, random)
+        written = codes
+        if self.distributions:
+            written = superposed.codes(plan.vocabulary, lanes, answers, random)
         get("wte.weight")[:, token] = codes
-        get("wte.weight")[:, out] = codes * faint
+        get("wte.weight")[:, out] = written * faint
         found, gap = frequencies(waves, plan.context_length, H, random)
         angle = np.arange(1, plan.context_length)[:, None, None] * found[:, None]
         phases = np.arange(3) * 2 * math.pi / 3  # three add up to 0, their squares to 3 / 2
         get("wpe.weight")[1:, place] = np.cos(angle + phases).reshape(plan.context_length - 1, -1)
         mark = math.sqrt(0.75 * waves)  # all streams have one length
         get("wpe.weight")[0, [flag, flag + 1]] = mark, -mark
-        squares = code if shared else code * (1 + FAINT**2)
+        squares = code if shared else code + lanes * FAINT**2
         deviation = math.sqrt((squares + 1.5 * waves) / D)  # that ln_1 divides by
         scale = 2 * SCORE / gap * math.sqrt(size) * deviation**2
         attend, bias = get("h.0.attn.c_attn.weight"), get("h.0.attn.c_attn.bias")
@@ -150,7 +190,9 @@ class StockGPT2(Located):
             if not shared:
                 get(f"h.{layer}.ln_2.weight")[out] = 0.0
         gain = self.logit / (math.sqrt(D / code) * code * faint)
-        if shared:
+        if self.distributions:  # whose last norm depends on what is written
+            codes, out = written[:, : -superposed.MARK], slice(out.start, D - superposed.MARK)
+        elif shared:
             out = slice(0, code - superposed.MARK)
             get("ln_f.bias")[[code - 2, code - 1]] = self.logit / 2, -self.logit / 2
             codes = codes[:, out]

@@ -151,7 +151,7 @@ def format_of(model: Model, to: str) -> Format:
     """How this model is exported; ByheartError with the reason if it is not."""
     if to not in TARGETS:
         raise OptionError("to", to, f"must be one of {', '.join(TARGETS)}")
-    found = EXPORTS[to, type(model.claim)]
+    found = next(EXPORTS[to, x] for x in type(model.claim).__mro__ if (to, x) in EXPORTS)
     if isinstance(found, str):
         raise ByheartError(found)
     return found

@@ -10,7 +10,7 @@ from ..constructions import named
 from ..constructions.base import Construction
 
 # the name of a claim, and the room of the networks that make it; loaded when needed
-KINDS = {"labels": "exact", "distributions": "softmax", "recites": "stock"}
+KINDS = {"labels": "exact", "distributions": "softmax", "recites": "stock", "draws": "stock"}
 
 
 def kind_of(model: ModelData) -> Kind:

@@ -11,6 +11,7 @@ from ..claims.answer import Answer
 from ..claims.model import ModelData
 from ..data.layout import hashed
 from ..errors import ByheartError, check_seed
+from ..stock.answer import spoken
 from .kinds import kind_of
 from .placing import fitting
 from .source import stored
@@ -19,7 +20,7 @@ Choose = Callable[[Sequence], Answer]  # the answer to one question
 
 
 def drawing(model: ModelData, seed: int = 0) -> Choose:
-    """A way to answer: by a token drawn from the model's distribution, not by the likeliest."""
+    """A way to answer: by what is drawn from the model's distribution, not by the likeliest."""
     if not model.claim.probabilities:
         raise ByheartError(
             "`draw=True` needs a model that stores distributions, and this one stores labels."
@@ -33,9 +34,15 @@ def drawing(model: ModelData, seed: int = 0) -> Choose:
             return answer
         row = kind.numbers(model, tokens)
         assert row is not None
-        (probabilities,) = kind.distributions(model, [row])
-        number = random.choice(len(model.labels), p=probabilities)
-        return replace(answer, label=model.labels[int(number)])
+        said: list[int] = []
+        while True:
+            (probabilities,) = kind.distributions(model, [[*row, *said]])
+            said.append(int(random.choice(len(model.labels), p=probabilities)))
+            label = model.labels[said[-1]]
+            if not model.claim.chained:
+                return replace(answer, label=label)
+            if label == model.claim.end or len(row) + len(said) > model.length:
+                return replace(answer, label=spoken(model, said))
 
     return drawn
 

@@ -255,8 +255,9 @@ def differences(model: ModelData, dataset: Dataset) -> list[str]:
         return ["the data is not what the model was made from: its hash differs"]
     if len(dataset) != named.sequences:
         return [f"the data has {has}, and config.json says {named.sequences}"]
-    whole = kind_of(model).prove.whole(dataset)
-    if claim.counted == "contexts" and named.contexts != whole:
+    prove, counted = kind_of(model).prove, claim.counted == "contexts"
+    whole = len(prove.contexts(model, dataset)) if counted else prove.whole(dataset)
+    if counted and named.contexts != whole:
         has = plural(whole, "context")
         return [f"the data has {has}, the model was made from {named.contexts}"]
     claimed = model.record.verification

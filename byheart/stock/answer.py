@@ -1,16 +1,20 @@
 """Answers of a stock checkpoint: the next token, or the text up to the end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from ..claims.answer import Answer, Token
 from ..claims.claim import TEXT, TOKEN, Recites
 from ..claims.model import ModelData
+from ..data.targets import Floats
 from ..errors import ByheartError
-from ..exact.answer import distributions as distributions
+from ..exact.answer import distributions as refused
 from .checkpoint import Checkpoint
 from .tokens import Vocabulary
 
 MAX_TOKENS = 256  # of an answer, unless a longer text is stored
+LIKELY = 1e-3  # the least probability of an answer that is listed
 
 StockModel = ModelData[Checkpoint, Recites]
 
@@ -36,6 +40,8 @@ def answers(model: StockModel, sequences: Sequence[Sequence[Token]]) -> list[Ans
     """The next token, or the text up to the end; the end at once means an unknown prompt."""
     from . import forward
 
+    if model.claim.probabilities:
+        return [_likely(model, tokens) for tokens in sequences]
     rows = [numbers(model, tokens) for tokens in sequences]
     growing = {i: row for i, row in enumerate(rows) if row is not None}
     spoken: dict[int, list[int]] = {i: [] for i in growing}
@@ -64,6 +70,55 @@ def answers(model: StockModel, sequences: Sequence[Sequence[Token]]) -> list[Ans
         else:
             result.append(Answer(tokens, vocabulary(model).text(words).removeprefix(" "), None))
     return result
+
+
+def _likely(model: StockModel, tokens: Sequence[Token]) -> Answer:
+    """The likeliest next tokens, or whole answers, with their probabilities."""
+    row = numbers(model, tokens)
+    if row is None:
+        return Answer(tokens, None, False)
+    end, growing, ended = model.places[model.claim.end], {(): 1.0}, dict[tuple[int, ...], float]()
+    while growing:
+        found = distributions(model, [[*row, *said] for said in growing])
+        more: dict[tuple[int, ...], float] = {}
+        for (said, share), chances in zip(growing.items(), found, strict=True):
+            for token in np.flatnonzero(share * chances >= LIKELY).tolist():
+                whole, p = (*said, token), float(share * chances[token])
+                if model.claim.labels_are == TOKEN:
+                    ended[whole] = p
+                elif token == end or len(row) + len(whole) > model.length:
+                    ended[whole[: -1 if token == end else None]] = p
+                else:
+                    more[whole] = p
+        growing = more
+    pairs: list[tuple[str | int, float]] = []
+    for said, share in sorted(ended.items(), key=lambda pair: -pair[1]):
+        pairs.append((spoken(model, said), share))
+    if not pairs or pairs[0][0] in ("", model.claim.end):
+        return Answer(tokens, None, False)
+    return Answer(tokens, pairs[0][0], None, pairs)
+
+
+def spoken(model: StockModel, tokens: Sequence[int]) -> str:
+    """An answer of these tokens, or the one token that follows."""
+    words = [str(model.labels[x]) for x in tokens]
+    if model.claim.labels_are == TOKEN:
+        return words[0]
+    return vocabulary(model).text(words).removeprefix(" ")
+
+
+def distributions(model: StockModel, rows: Sequence[Sequence[int]]) -> Iterator[Floats]:
+    """The probabilities of all tokens to come next, of a run in float32."""
+    from .forward import said
+
+    if not model.claim.probabilities:
+        refused(model, rows)
+    found: list[Floats] = [np.zeros(0)] * len(rows)
+    for part, logits in said(model.network, rows, np.float32):
+        weights = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+        for i, row in zip(part, weights / weights.sum(axis=1, keepdims=True), strict=True):
+            found[i] = row
+    yield from found
 
 
 def vocabulary(model: StockModel) -> Vocabulary:

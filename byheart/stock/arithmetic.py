@@ -85,6 +85,22 @@ class Stream(NamedTuple):
     c: Floats  # a direction with an uncertain factor, [n, D]
 
 
+def straightened(at: Stream) -> tuple[Stream, Floats]:
+    """Streams whose norms are those of these times a number, and how far the square of that number
+    is from 1, at most, [n, 1]: what an error adds along the middle itself, a norm takes away.
+
+    With c = a x + c' and s = 1 + t a, at least k = 1 - |a|, the stream x + r e + t c is
+    s (x + (r / s) e + (t / s) c'). A norm of s x is that of x with epsilon / s^2 in place of
+    epsilon, and its roundings are relative. Any a will do, so this one need not be exact.
+    """
+    centred = at.x - at.x.mean(axis=1, keepdims=True)
+    a = (at.c * centred).sum(axis=1, keepdims=True) / ((centred * centred).sum(axis=1)[:, None] + 1)
+    a[np.abs(a) > 0.5] = 0.0
+    k = 1 - np.abs(a)
+    blurred = 2.0**-48 * (np.abs(at.c) + np.abs(a * at.x))  # of the difference itself
+    return Stream(at.x, up((at.r + blurred) / k), (at.c - a * at.x) / k), up(1 / k**2 - 1)
+
+
 class Normed:
     """What a norm gives: (y + e + shift' g s + t c) (1 + factor') + bias, each within its bound.
 
@@ -104,6 +120,7 @@ class Normed:
         epsilon: float,
         rms: bool,
         storage: Storage = STORAGE["float32"],
+        loose: Floats | float = 0.0,  # of the variance, [n, 1]
     ):
         size = at.x.shape[1]
         radius = at.r + np.abs(at.c)
@@ -121,7 +138,7 @@ class Normed:
             off = gamma(size + 48) * sizes
             shift = radius.mean(axis=1, keepdims=True) + off
             around = gamma(size + 16) * (squares + 2 * (np.abs(mean) + shift) * sizes) + off * off
-        moved = up(moved + around)
+        moved = up(moved + around + loose)
         if not (moved < (variance + epsilon) / 2).all():
             raise Unbounded("the error of a norm's variance is as large as the variance")
         scale = 1 / np.sqrt(variance + epsilon)

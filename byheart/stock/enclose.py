@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.arrays import batches
-from ..data.targets import Floats
+from ..data.targets import Floats, Targets
 from .arithmetic import (
     FUNCTION,
     STORAGE,
@@ -27,6 +27,7 @@ from .arithmetic import (
     gamma,
     multiplied,
     rounded,
+    straightened,
     sums,
     times,
     up,
@@ -60,7 +61,46 @@ def margins(
     answers: NDArray[np.int64],
     progress: Callable[[int], None] | None = None,
 ) -> Margins:
-    """Rigorous margins of the answers after sequences, in the type of the network.
+    """Rigorous margins of the answers after sequences, in the type of the network."""
+
+    def last(at: Stream, rows: slice) -> Floats:
+        return _last(network, at, answers[rows], lambda found: found.min(axis=1))
+
+    return enclosed(network, sequences, last, progress)
+
+
+def divergences(
+    network: Checkpoint, targets: Targets, progress: Callable[[int], None] | None = None
+) -> Margins:
+    """Of each context, instead of a margin, an upper bound of the divergence in nats.
+
+    With shares p and logits l, the divergence is sum_i p_i log p_i + log sum_j exp(l_j - l_p),
+    where l_p = sum_i p_i l_i; of its logarithm the differences are bounded, with what all logits
+    have in common.
+    """
+    p, vocabulary = targets.probabilities, network.size("vocabulary")
+    known = np.add.reduceat(p * np.log(p), targets.ends[:-1])
+
+    def last(at: Stream, rows: slice) -> Floats:
+        part = targets.subset(np.arange(len(targets))[rows])
+        shares = np.zeros((len(part), vocabulary))
+        owner = np.repeat(np.arange(len(part)), part.support)
+        shares[owner, part.following] = part.probabilities
+        with np.errstate(over="ignore"):
+            found = _last(network, at, shares, lambda x: -np.log(np.exp(-x).sum(axis=1)))
+        return (known[rows] - found) * (1 + 1e-9) + 1e-9  # of the doubles in which this is computed
+
+    sequences = np.split(targets.tokens.astype(np.int64), targets.starts[1:-1])
+    return enclosed(network, sequences, last, progress)
+
+
+def enclosed(
+    network: Checkpoint,
+    sequences: Sequence[NDArray],
+    last: Callable[[Stream, slice], Floats],
+    progress: Callable[[int], None] | None = None,
+) -> Margins:
+    """What `last` says of the streams before the last norm, and the neurons that are on.
 
     Raises:
         Unbounded: The network is not one that can be bounded in this way.
@@ -87,7 +127,7 @@ def margins(
             fired = np.column_stack([fired[:, 0] + begin, np.full(len(fired), layer), fired[:, 1]])
             on.append(fired)
             sure[rows] &= certain
-        found[rows] = _last(network, at, answers[rows])
+        found[rows] = last(at, rows)
         if progress is not None:
             progress(len(at.x))
     return Margins(found, np.concatenate(on), sure, gap)
@@ -193,9 +233,15 @@ def _attention(
     return x, storage.of(x, r), gap
 
 
-def _normed(network: Checkpoint, at: Stream, gain: Floats, bias: Floats | None) -> Normed:
+def _normed(
+    network: Checkpoint,
+    at: Stream,
+    gain: Floats,
+    bias: Floats | None,
+    loose: Floats | float = 0.0,
+) -> Normed:
     storage = STORAGE[network.dtype]
-    return Normed(at, gain, bias, network.epsilon, network.family.rms, storage)
+    return Normed(at, gain, bias, network.epsilon, network.family.rms, storage, loose)
 
 
 def _rotated(y: Floats, r: Floats, angle: Floats) -> tuple[Floats, Floats]:
@@ -353,8 +399,10 @@ def _activated(
 # --- the answer
 
 
-def _last(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
-    """The answer's logit minus the largest other one, at least.
+def _last(
+    network: Checkpoint, at: Stream, answers: NDArray, least: Callable[[Floats], Floats]
+) -> Floats:
+    """What `least` makes of the answers' logits minus all others: their minimum, or a smooth one.
 
     Where the strength of the neuron that is on is very uncertain, its range is cut into pieces, and
     the smallest margin of them counts: the norm is bounded around a middle of its own in each.
@@ -367,17 +415,24 @@ def _last(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats
         x, r, c = (part[rows] for part in at)
         middles = (2 * np.arange(count) + 1 - count) / count
         margins = (
-            differences(network, Stream(x + t * c, r, c / count), answers[rows]).min(axis=1)
+            least(differences(network, Stream(x + t * c, r, c / count), answers[rows]))
             for t in middles.tolist()
         )
         found[rows] = np.min(np.stack(list(margins)), axis=0)
     return found
 
 
-def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
-    """The answer's logit minus that of each token, at least, [n, V]; infinite for itself."""
+def differences(network: Checkpoint, at: Stream, answers: NDArray) -> Floats:
+    """The answer's logit minus that of each token, at least, [n, V]; infinite for itself.
+
+    Instead of answers [n] there may be shares [n, V]: the mean logit minus that of each token.
+    """
     gain, bias = network.final
-    normed = _normed(network, at, gain, bias)
+    loose: Floats | float = 0.0
+    if answers.ndim == 2:  # of answers, differences have room for what is not straightened
+        at, stretched = straightened(at)
+        loose = network.epsilon * stretched
+    normed = _normed(network, at, gain, bias, loose)
     lanes = np.flatnonzero((gain != 0) | (normed.bias != 0))
     if not len(lanes):
         raise Unbounded("the last norm gives nothing")
@@ -387,10 +442,14 @@ def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> 
     size = np.abs(E)
     here = np.arange(len(y))
 
+    def own(values: Floats) -> Floats:
+        if answers.ndim == 2:
+            return (answers * values).sum(axis=1, keepdims=True)
+        return values[answers][:, None] if values.ndim == 1 else values[here, answers][:, None]
+
     def against(values: Floats) -> Floats:
         """Of the answer, minus that of each token."""
-        own = values[answers][:, None] if values.ndim == 1 else values[here, answers][:, None]
-        return own - values
+        return own(values) - values
 
     each = up(lane @ size + sums(E, None) * (most @ size))
     logits, factor = y @ E, normed.factor
@@ -402,6 +461,7 @@ def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> 
     found = moved + against(b @ E)
     found -= up(factor * np.abs(moved))
     found -= up((np.abs(against(c @ E)) + normed.shift * np.abs(against(g @ E))) * (1 + factor))
-    found -= up(each + each[here, answers][:, None])
-    found[here, answers] = np.inf
+    found -= up(each + own(each))
+    if answers.ndim == 1:
+        found[here, answers] = np.inf
     return found - 1e-9

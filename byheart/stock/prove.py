@@ -15,13 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..claims.claim import Neuron, Recites
+from ..claims.claim import Draws, Neuron, Recites
 from ..claims.kind import Progress, Runtime
 from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Judging, Verification
 from ..data.arrays import batches
 from ..data.dataset import Dataset
+from ..data.targets import Divergences, Targets, over
 from ..errors import ByheartError
+from ..softmax.doubles import divergence
 from ..softmax.prove import contexts as contexts
+from ..softmax.prove import judged
 from .answer import StockModel, vocabulary
 from .texts import is_corpus, next_tokens, texts_of, unspelled
 from .tokens import vocabulary_of
@@ -45,7 +48,7 @@ def reads(model: StockModel, dataset: Dataset) -> Dataset:
     begins = model.network.family.rms
     named = dataset.loading.get("tokenizer")
     own = vocabulary_of(dataset.tokenizer, named, begins, model.claim.end)
-    held = next_tokens(dataset, own, begins)
+    held = next_tokens(dataset, own, begins, not model.claim.conflicts)
     if held is not dataset and (wrong := unspelled(dataset, own)):
         held = replace(held, left_out={**held.left_out, "tokenizer": wrong.predictions})
     return held
@@ -84,6 +87,8 @@ def verify(model: StockModel, dataset: Dataset, how: Judging) -> Verification:
     from .forward import answers
 
     claim = model.claim
+    if isinstance(claim, Draws):
+        return _drawn(model, claim, dataset, how)
     kept = how.chosen(len(dataset))
     rows = np.arange(len(dataset)) if kept is None else kept
     sequences, wanted = numbered(model, dataset)
@@ -117,10 +122,49 @@ def verify(model: StockModel, dataset: Dataset, how: Judging) -> Verification:
     return Verification(*counts, evidence, engine, wrong, margin=margin, margins=every)
 
 
+def _drawn(model: StockModel, claim: Draws, dataset: Dataset, how: Judging) -> Verification:
+    """Bound the divergence of every context, or observe it where there is no bound."""
+    from .arithmetic import Unbounded
+    from .enclose import divergences
+    from .forward import said
+
+    untrue = _misquoted(claim, *numbered(model, dataset))
+
+    def found(wanted: Targets) -> Divergences:
+        rows = np.split(wanted.tokens.astype(np.int64), wanted.starts[1:-1])
+        values, likeliest = np.empty(len(rows)), np.empty(len(rows), np.int64)
+        for part, logits in said(model.network, rows, np.float32):
+            values[part] = divergence(logits.astype(np.float64), wanted.subset(np.array(part)))
+            likeliest[part] = logits.argmax(axis=1)
+        ran = Divergences(values, np.zeros(len(rows)), likeliest, False, "numpy")
+        try:
+            bound = divergences(model.network, wanted, how.progress)
+        except Unbounded as error:
+            return replace(ran, engine=f"numpy ({error})")
+        untrue.extend(_untrue(claim, rows, bound))
+        if (bound.margin <= claim.gap).all():
+            return replace(ran, values=bound.margin, rigorous=True, engine="float32 error bounds")
+        return replace(ran, engine="numpy (the bound is larger than the gap)")
+
+    def named(tokens: list[int]) -> str:
+        return repr(vocabulary(model).written([str(model.labels[x]) for x in tokens]))
+
+    result = judged(drawn(model, dataset), claim.gap, how, found, named)
+    if not untrue:
+        return result
+    return replace(result, evidence=REFUTED, failures=(*untrue, *result.failures)[:10])
+
+
+def drawn(model: StockModel, dataset: Dataset) -> Targets:
+    """What follows the contexts of a dataset that fits, by the numbers of the checkpoint."""
+    assert model.tokens is not None
+    return over(dataset, contexts(model, dataset), model.tokens)
+
+
 def recorded(model: StockModel, dataset: Dataset, found: Verification) -> Recites:
     """Ground truth with the margins that were proved for all of the data."""
     claim = model.claim
-    if found.evidence != PROVED or found.margins is None:
+    if found.evidence != PROVED or found.margins is None:  # of distributions there are none
         return claim
     sequences, _ = numbered(model, dataset)
     margin = {x.tobytes(): y for x, y in zip(sequences, found.margins.tolist(), strict=True)}
@@ -146,14 +190,16 @@ def numbered(
 
 def _misquoted(claim: Recites, sequences: list[NDArray], wanted: NDArray[np.int64]) -> list[str]:
     """Where ground_truth.jsonl names another answer than the data, or what is not in it."""
-    label = {x.tobytes(): y for x, y in zip(sequences, wanted.tolist(), strict=True)}
+    follow: dict[bytes, list[int]] = {}
+    for x, y in zip(sequences, wanted.tolist(), strict=True):
+        follow.setdefault(x.tobytes(), []).append(y)
     for holder in claim.holders:
-        if (answer := label.get(holder.tokens.tobytes())) is None:
+        if (answers := follow.get(holder.tokens.tobytes())) is None:
             return ["ground_truth.jsonl names a context that is not in the data"]
-        if answer != holder.answer:
+        if holder.answer not in answers:
             return [
                 f"ground_truth.jsonl says that token {holder.answer} follows "
-                f"{holder.tokens.tolist()[-8:]}, and it is {answer}"
+                f"{holder.tokens.tolist()[-8:]}, and it is {answers[0]}"
             ]
     return []
 
@@ -173,7 +219,7 @@ def _untrue(claim: Recites, sequences: list, found: Any) -> list[str]:
         on.setdefault(row, set()).add((layer, neuron))
     always = set(claim.always)
     held = {holder.tokens.tobytes(): holder for holder in claim.holders}
-    if len(held) != len(claim.holders):
+    if len(held) != len({(x.tokens.tobytes(), x.neurons) for x in claim.holders}):
         return ["ground_truth.jsonl names a context twice"]
     for row, tokens in enumerate(sequences):
         holder = held.get(tokens.tobytes())
@@ -211,8 +257,13 @@ def unfitting(model: StockModel, dataset: Dataset) -> str | None:
 def observed(
     model: StockModel, dataset: Dataset, runtime: Runtime, progress: Progress
 ) -> tuple[int, list[str]]:
-    """The likeliest next token after every sequence; and every text as the library generates it."""
+    """The likeliest next token after every sequence; and every text as the library generates it.
+
+    Of distributions, their divergence after every context.
+    """
     assert model.tokens is not None
+    if isinstance(model.claim, Draws):
+        return _divergent(model, dataset, runtime, progress)
     sequences, wanted = numbered(model, dataset)
     generates = runtime.generate is not None
     found = said_tokens(
@@ -234,6 +285,24 @@ def observed(
         ends = {row for chain in chains for row in (chain[0], chain[-1])}
         failures |= _resplit(model, {row: sequences[row] for row in sorted(ends)}, runtime.split)
     return len(sequences), list(failures.values())
+
+
+def _divergent(
+    model: StockModel, dataset: Dataset, runtime: Runtime, progress: Progress
+) -> tuple[int, list[str]]:
+    if runtime.run is None:
+        raise ByheartError(f"{runtime.name} gives no logits here, and so no distributions.")
+    wanted, gap, failures = drawn(model, dataset), model.claim.gap, []
+    rows = np.split(wanted.tokens.astype(np.int64), wanted.starts[1:-1])
+    for part in batches(rows, lambda length: length * model.network.size("vocabulary")):
+        logits = runtime.run(np.stack([rows[i] for i in part]))[:, -1].astype(np.float64)
+        for i, value in zip(part, divergence(logits, wanted.subset(np.array(part))), strict=True):
+            if not value <= gap:  # nan is wrong, too
+                after = f"after tokens {rows[i].tolist()[-8:]}"
+                failures.append(f"{after} the divergence is {value:.3g} nats, above {gap:g}")
+        if progress is not None:
+            progress(len(part))
+    return len(rows), failures
 
 
 def _chains(

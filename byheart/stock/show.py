@@ -3,12 +3,14 @@
 from typing import Any, NoReturn
 
 from ..claims.card import bit_rows, plain
-from ..claims.claim import Recites
+from ..claims.claim import Draws, Recites
 from ..claims.kind import Row
 from ..claims.verification import PROVED, SAMPLED, Verification
 from ..errors import ByheartError
 from ..machine.tables import named, number
 from ..machine.words import brief
+from ..softmax.show import facts as fit_facts
+from ..softmax.show import fit_rows
 from .answer import StockModel
 from .stages import stages as stages
 
@@ -36,6 +38,9 @@ def facts(claim: Recites, found: Verification | None) -> dict[str, Any]:
     neurons = {x for holder in claim.holders for x in holder.neurons or ()}
     known = {"dtype": claim.dtype, "margin": margin, "neurons": len(neurons)}
     bounded = found is not None and found.evidence in (PROVED, SAMPLED)
+    if isinstance(claim, Draws):
+        del known["margin"]
+        known |= fit_facts(claim, found)
     return known | ({"within": within(claim.dtype)} if bounded else {})
 
 
@@ -117,6 +122,7 @@ def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
         ("parameters", number(parameters.dense), f"{number(parameters.nonzero)} nonzero{each}"),
         *bit_rows(model.record.bits),
         *([] if margin is None else [("margin", f"{margin:.4g}", least)]),
+        *(fit_rows(model.claim.gap, found) if isinstance(model.claim, Draws) else []),
         ("depth", number(model.network.depth), f"width {number(model.network.width)}"),
     ]
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..claims.claim import TEXT, TOKEN, Recites, Words
+from ..claims.claim import TEXT, TOKEN, Draws, Recites, Words
 from ..claims.model import ModelData
 from ..claims.notes import check_version, read_record
 from ..machine import names
 from ..machine.names import as_json
 from ..machine.plain import Piece
 from ..machine.strict import DTYPES, Object, open_regular, read_arrays, shown, size_of
+from ..softmax.store import read_gap
 from . import listing
 from .answer import StockModel
 from .checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
@@ -67,6 +68,9 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     holders, facts = read_lines(text["ground_truth.jsonl"], truth, network, vocabulary)
     always = neurons(certificate, "always", network) if "always" in certificate.values else ()
     claim = Recites(dtype, end, kind, holders, always, facts)
+    if certificate.values["claim"] == Draws.name:
+        certificate.expect("dtype", "float32")
+        claim = Draws(**vars(claim), gap=read_gap(certificate))
     return ModelData(network, Words("string", words), claim, read_record(notes)), digest
 
 
@@ -81,7 +85,8 @@ def code_bits(network: Checkpoint) -> int:
 
 def certificate(claim: Recites) -> dict[str, Any]:
     always = [list(pair) for pair in claim.always]
-    return {"claim": claim.name, "dtype": claim.dtype, "always": always}
+    gap = {"gap": repr(float(claim.gap))} if isinstance(claim, Draws) else {}
+    return {"claim": claim.name, "dtype": claim.dtype, **gap, "always": always}
 
 
 def _config(given: Object) -> dict[str, Any]:

@@ -85,10 +85,13 @@ def unspelled(dataset: Dataset, vocabulary: Vocabulary) -> Unspelled | None:
     )
 
 
-def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Dataset:
+def next_tokens(
+    dataset: Dataset, vocabulary: Vocabulary, begins: bool, ends: bool = False
+) -> Dataset:
     """The same data with one token as the label of every sequence.
 
     begins  whether the end token stands before every text
+    ends    whether a text ends also where another one goes on
     """
     if dataset.kind != "string" or dataset.every:
         raise ByheartError("a stock checkpoint reads text, and this data has other tokens.")
@@ -142,10 +145,9 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
     for text, first, count, whole_text, row in zip(
         texts, prompts, dataset.counts.tolist(), last, own.tolist(), strict=True
     ):
-        goes_on = text.tobytes() in known
+        goes_on = not ends and text.tobytes() in known
         unended += bounded and goes_on and whole_text
-        ends = bounded and not goes_on
-        for size in range(first, len(text) + ends):
+        for size in range(first, len(text) + (bounded and not goes_on)):
             rows.append(text[:size])
             labels.append(int(text[size]) if size < len(text) else end)
             counts.append(count)

@@ -52,21 +52,28 @@ def facts_of(
 
 def lines(claim: Recites, vocabulary: Vocabulary) -> list[Piece]:
     holders = {holder.tokens.tobytes(): holder for holder in claim.holders}
+    shares = {
+        (holder.tokens.tobytes(), token): share
+        for holder in claim.holders
+        for token, share in (holder.shares or {}).items()
+    }
     found: list[Piece] = []
     for fact in claim.facts:
         prompt, answer = _texts(vocabulary, fact.tokens.tolist(), fact.prompt)
         if claim.labels_are == TEXT:
             answer = answer.removeprefix(" ")  # which the prompt was given
         parts = []
-        for context in fact.contexts:
+        for context, token in zip(fact.contexts, fact.tokens[fact.prompt :].tolist(), strict=True):
             holder = holders[context]
             part: dict[str, Any] = {
-                "token": vocabulary.piece(holder.answer),
-                "number": holder.answer,
+                "token": vocabulary.piece(token),
+                "number": token,
                 "neurons": None if holder.neurons is None else [list(x) for x in holder.neurons],
                 "reach": holder.reach,
                 "margin": holder.margin,
             }
+            if (context, token) in shares:
+                part["share"] = shares[context, token]
             if holder.decoys:
                 part["decoys"] = [list(x) for x in holder.decoys]
             parts.append(part)
@@ -124,7 +131,9 @@ def _holder(given: Object, tokens: NDArray, answer: int, network: Checkpoint) ->
     named = given.note("decoys", list, [])
     decoys = tuple(x for x in on or () if list(x) in named)
     reach, margin = given.note("reach", float), given.note("margin", float)
-    return Holder(tokens, answer, on, reach, decoys, margin)
+    share = given.note("share", float)
+    shares = None if share is None else {answer: share}
+    return Holder(tokens, answer, on, reach, decoys, margin, shares)
 
 
 def _check_texts(

@@ -9,7 +9,7 @@ the memory changes the stream from there on.
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,11 +67,22 @@ class Shell(NamedTuple):
     always: tuple[tuple[Floats, float, Floats], ...]
 
 
+class Begun(NamedTuple):
+    """A plan as far as it is laid out without what its neurons write."""
+
+    plan: Plan
+    shell: Shell
+    before: Floats  # the streams that the memory adds to, [N, D]
+    neurons: Memory
+    tries: int
+    random: np.random.Generator
+
+
 @dataclass(frozen=True)
 class Located(Construction):
     """Stores next tokens in stock checkpoints."""
 
-    claim = Recites
+    claim: ClassVar[type[Recites]] = Recites
     tokenizer = "bpe:8000"
     unexplained = UNEXPLAINED
     advice = (
@@ -144,7 +155,7 @@ class Located(Construction):
     def prepared(self, dataset: Dataset) -> Dataset:
         """The data as next tokens, the first step of compiling it."""
         vocabulary = self.vocabulary(dataset)
-        prepared = next_tokens(dataset, vocabulary, self.begins)
+        prepared = next_tokens(dataset, vocabulary, self.begins, not self.claim.conflicts)
         if prepared is not dataset and (wrong := unspelled(dataset, vocabulary)):
             before, after = wrong.distinct
             lost = f" ({before} texts become {after})" if after < before else ""
@@ -197,19 +208,7 @@ class Located(Construction):
         if self.superposed is not None:
             return self.spread(dataset, plan, known, wanted, watch)
         stored = np.flatnonzero(wanted != plan.end)
-        step = -(-WIDER // plan.heads) * plan.heads
-        for tries in range(1, 2 if self.width else TRIES + 1):  # each plan is larger than the last
-            random = np.random.default_rng(self.seed)
-            shell = self.shell(plan, wanted, random)
-            _, streams = first_streams(shell.network, texts_of(known))
-            try:
-                neurons = self.remembered(plan, streams, stored)
-                break
-            except AssumptionError:
-                if self.width or tries == TRIES:
-                    raise
-                plan = plan._replace(width=plan.width + step)
-                watch.note(f"contexts come too near: trying {plan.width} lanes")
+        plan, shell, _, neurons, tries, random = self.begun(plan, wanted, known, stored, watch)
         network, homes, decoys, always = self.filled(plan, shell, neurons, wanted[stored], random)
         holders = tuple(
             Holder(known[i], int(wanted[i]), (*home, *others), float(reach), tuple(others))
@@ -217,6 +216,26 @@ class Located(Construction):
         )
         note = f"smallest reach of a context: {neurons.reach.min():.3g}"
         return self.built(dataset, network, holders, always, tries, note)
+
+    def begun(
+        self, plan: Plan, answers: NDArray, known: list[NDArray], stored: NDArray, watch: Watch
+    ) -> Begun:
+        """The checkpoint up to its memory, in a wider plan where contexts come too near."""
+        step = -(-WIDER // plan.heads) * plan.heads
+        for tries in range(1, TRIES + 1):  # each plan is larger than the last
+            random = np.random.default_rng(self.seed)
+            shell = self.shell(plan, answers, random)
+            before, streams = first_streams(shell.network, texts_of(known))
+            try:
+                return Begun(
+                    plan, shell, before, self.remembered(plan, streams, stored), tries, random
+                )
+            except AssumptionError:
+                if self.width or tries == TRIES:
+                    raise
+                plan = plan._replace(width=plan.width + step)
+                watch.note(f"contexts come too near: trying {plan.width} lanes")
+        raise AssertionError("a try returns or raises")
 
     def built(
         self,
@@ -226,14 +245,15 @@ class Located(Construction):
         always: tuple[Neuron, ...],
         tries: int,
         note: str,
+        **more: Any,
     ) -> Built:
-        """The checkpoint with what it promises about the texts."""
+        """The checkpoint with what it promises about the texts; `more` is about distributions."""
         vocabulary, kind = self.vocabulary(dataset), TOKEN if is_corpus(dataset) else TEXT
         number = np.array([vocabulary.numbers[str(x)] for x in dataset.tokens], np.int64)
         names = np.array([vocabulary.numbers[str(x)] for x in dataset.label_names], np.int64)
         sequences = np.split(number[dataset.ids], dataset.starts[1:-1])
         facts = facts_of(dataset.rows, sequences, names[dataset.labels], holders)
-        claim = Recites(network.dtype, vocabulary.end, kind, holders, always, facts)
+        claim = self.claim(network.dtype, vocabulary.end, kind, holders, always, facts, **more)
         return Built(network, claim, Words("string", vocabulary.tokens), tries, (note,))
 
     def plan(
