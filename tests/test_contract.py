@@ -180,6 +180,7 @@ VALUES = {
     "skip": True,
     "activation": "erf",
     "gap": 1e-6,
+    "distributions": True,
     "neurons": 50,
     "tight": True,
     "encoder": "optimal",

@@ -39,7 +39,7 @@ from ..claims.claim import Draws
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Floats
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError
 from ..gadgets.key_memory import Memory, memory
 from ..gadgets.places import frequencies
 from ..gadgets.reed_muller import words
@@ -63,6 +63,7 @@ SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where l
 @dataclass(frozen=True)
 class StockGPT2(Located):
     name = "gpt2"
+    advice = f"{Located.advice}, or `distributions=True`, which stores how often each follows"
     z = 16.0
     float32_reach = 0.0003
 
@@ -72,9 +73,7 @@ class StockGPT2(Located):
         False, "Store how often each answer follows its prompt, as probabilities."
     )
     gap: float | None = gap("0.01")
-    lanes: int | None = option(
-        None, "Lanes that probabilities are written to [the fewest].", least=16, most=1 << 12
-    )
+    lanes: int | None = None  # that probabilities are written to; chosen by the plan
 
     def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         """Each head has two lanes for every wave of the places, and one for the flag."""
@@ -97,7 +96,8 @@ class StockGPT2(Located):
                 "`superposed=...` is one block of gelu_new neurons; leave out layers, copies, "
                 "blocks, decoys, noise and activation."
             )
-        if self.distributions:
+        if self.distributions or self.gap is not None:  # which is about distributions
+            object.__setattr__(self, "distributions", True)
             object.__setattr__(self, "claim", Draws)
             object.__setattr__(self, "float32_reach", REACH)
             if graded or self.superposed is not None or self.weights != "float32":
@@ -105,15 +105,6 @@ class StockGPT2(Located):
                     "`distributions=True` has one neuron per context, in one block of float32; "
                     "leave out layers, copies, blocks, decoys, superposed, minimise and weights."
                 )
-            if (self.lanes or 0) % 2:
-                raise OptionError("lanes", self.lanes, "must be even")
-        elif self.gap is not None or self.lanes is not None:
-            name = "lanes" if self.gap is None else "gap"
-            raise ByheartError(f"`{name}=...` is about probabilities; use `distributions=True`.")
-
-    @property
-    def edits(self) -> bool:
-        return not self.distributions
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         if self.distributions:

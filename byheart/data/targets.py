@@ -41,6 +41,11 @@ class Targets:
     def length(self) -> int:
         return int(np.diff(self.starts).max(initial=1))
 
+    @cached_property
+    def sequences(self) -> list[Ints]:
+        """The tokens of each context."""
+        return np.split(self.tokens.astype(np.int64), self.starts[1:-1])
+
     @property
     def support(self) -> Ints:
         """How many tokens follow each context."""

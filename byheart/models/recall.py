@@ -11,7 +11,6 @@ from ..claims.answer import Answer
 from ..claims.model import ModelData
 from ..data.layout import hashed
 from ..errors import ByheartError, check_seed
-from ..stock.answer import spoken
 from .kinds import kind_of
 from .placing import fitting
 from .source import stored
@@ -42,6 +41,8 @@ def drawing(model: ModelData, seed: int = 0) -> Choose:
             if not model.claim.chained:
                 return replace(answer, label=label)
             if label == model.claim.end or len(row) + len(said) > model.length:
+                from ..stock.answer import spoken  # of no other model
+
                 return replace(answer, label=spoken(model, said))
 
     return drawn

@@ -1,6 +1,6 @@
 """The proof that a decoder is within the gap: rigorous bounds, or a float run that observes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,11 +13,10 @@ from ..data import contexts as grouping
 from ..data.arrays import batches
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..data.targets import Divergences, Targets, over
+from ..data.targets import Divergences, Targets, Word, over
 from ..exact.prove import reads as reads
 from ..exact.prove import recorded as recorded
 from ..exact.prove import texts as texts
-from ..exact.prove import whole as whole
 from ..machine.words import quoted
 from .answer import DecoderModel
 from .decoder import Decoder
@@ -27,15 +26,16 @@ def contexts(model: ModelData, dataset: Dataset) -> Contexts:
     return grouping.contexts(dataset, positions=True)
 
 
+def whole(dataset: Dataset) -> int:
+    return len(grouping.contexts(dataset, positions=True))
+
+
 def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
     """Enclose every context's distribution; beyond `prove_limit` seconds, a float run observes."""
     gap = model.claim.gap
+    wanted = targets_of(model, dataset)
     return judged(
-        targets_of(model, dataset),
-        gap,
-        how,
-        lambda wanted: _divergences(model.network, wanted, gap, how),
-        lambda tokens: quoted([model.labels[i] for i in tokens]),
+        wanted, gap, how, lambda part: _divergences(model.network, part, gap, how), model.labels
     )
 
 
@@ -44,7 +44,7 @@ def judged(
     gap: float,
     how: Judging,
     divergences: Callable[[Targets], Divergences],
-    named: Callable[[list[int]], str],
+    words: Sequence[Word],
 ) -> Verification:
     """Whether all contexts, or those of the sample, are within the gap."""
     wanted = everything
@@ -59,10 +59,8 @@ def judged(
         known = f"{found.values[i]:.3g} nats in a float run"
         if found.below[i] > gap:
             known = f"at least {found.below[i]:.3g} nats"
-        tokens = wanted.tokens[wanted.starts[i] : wanted.starts[i + 1]].tolist()
-        failures.append(
-            f"context {named(tokens)}: the divergence is {known}, above the gap of {gap:g}"
-        )
+        context = quoted([words[token] for token in wanted.sequences[i].tolist()])
+        failures.append(f"context {context}: the divergence is {known}, above the gap of {gap:g}")
     rigorous = PROVED if len(wanted) == len(everything) else SAMPLED
     evidence = REFUTED if failures else rigorous if found.rigorous else OBSERVED
     above = float((wanted.weight * found.values).sum())

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from ..claims.card import BIT_ROWS, filled, plain, rows, several, table, trained
-from ..claims.claim import Distributions
+from ..claims.claim import Distributions, Draws
 from ..claims.kind import Row
 from ..claims.verification import FIT, OBSERVED, PROVED, SAMPLED, Fit, Verification
 from ..machine.tables import named, number, plural, upto
@@ -30,7 +30,7 @@ KNOWN = {
 }
 
 
-def facts(claim: Distributions, found: Verification | None) -> dict[str, Any]:
+def facts(claim: Distributions | Draws, found: Verification | None) -> dict[str, Any]:
     """The gap and the fit; null where nothing was compared or a number is not finite."""
     if found is None or found.fit is None:
         return {"gap": claim.gap, **dict.fromkeys(FIT)}

@@ -77,23 +77,19 @@ def _likely(model: StockModel, tokens: Sequence[Token]) -> Answer:
     row = numbers(model, tokens)
     if row is None:
         return Answer(tokens, None, False)
-    end, growing, ended = model.places[model.claim.end], {(): 1.0}, dict[tuple[int, ...], float]()
+    end, ended = model.places[model.claim.end], dict[tuple[int, ...], float]()
+    growing: dict[tuple[int, ...], float] = {(): 1.0}
     while growing:
         found = distributions(model, [[*row, *said] for said in growing])
-        more: dict[tuple[int, ...], float] = {}
+        more = dict[tuple[int, ...], float]()
         for (said, share), chances in zip(growing.items(), found, strict=True):
             for token in np.flatnonzero(share * chances >= LIKELY).tolist():
                 whole, p = (*said, token), float(share * chances[token])
-                if model.claim.labels_are == TOKEN:
-                    ended[whole] = p
-                elif token == end or len(row) + len(whole) > model.length:
-                    ended[whole[: -1 if token == end else None]] = p
-                else:
-                    more[whole] = p
+                done = token == end or len(row) + len(whole) > model.length
+                (ended if done or model.claim.labels_are == TOKEN else more)[whole] = p
         growing = more
-    pairs: list[tuple[str | int, float]] = []
-    for said, share in sorted(ended.items(), key=lambda pair: -pair[1]):
-        pairs.append((spoken(model, said), share))
+    likely = sorted(ended.items(), key=lambda pair: -pair[1])
+    pairs: list[tuple[str | int, float]] = [(spoken(model, x), share) for x, share in likely]
     if not pairs or pairs[0][0] in ("", model.claim.end):
         return Answer(tokens, None, False)
     return Answer(tokens, pairs[0][0], None, pairs)
@@ -109,16 +105,14 @@ def spoken(model: StockModel, tokens: Sequence[int]) -> str:
 
 def distributions(model: StockModel, rows: Sequence[Sequence[int]]) -> Iterator[Floats]:
     """The probabilities of all tokens to come next, of a run in float32."""
-    from .forward import said
+    from .forward import last_logits
 
     if not model.claim.probabilities:
         refused(model, rows)
-    found: list[Floats] = [np.zeros(0)] * len(rows)
-    for part, logits in said(model.network, rows, np.float32):
-        weights = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-        for i, row in zip(part, weights / weights.sum(axis=1, keepdims=True), strict=True):
-            found[i] = row
-    yield from found
+    for row in rows:
+        logits = last_logits(model.network, np.array([row]), np.float32)[0].astype(np.float64)
+        weights = np.exp(logits - logits.max())
+        yield weights / weights.sum()
 
 
 def vocabulary(model: StockModel) -> Vocabulary:

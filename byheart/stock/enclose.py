@@ -90,8 +90,7 @@ def divergences(
             found = _last(network, at, shares, lambda x: -np.log(np.exp(-x).sum(axis=1)))
         return (known[rows] - found) * (1 + 1e-9) + 1e-9  # of the doubles in which this is computed
 
-    sequences = np.split(targets.tokens.astype(np.int64), targets.starts[1:-1])
-    return enclosed(network, sequences, last, progress)
+    return enclosed(network, targets.sequences, last, progress)
 
 
 def enclosed(
@@ -233,15 +232,9 @@ def _attention(
     return x, storage.of(x, r), gap
 
 
-def _normed(
-    network: Checkpoint,
-    at: Stream,
-    gain: Floats,
-    bias: Floats | None,
-    loose: Floats | float = 0.0,
-) -> Normed:
+def _normed(network: Checkpoint, at: Stream, gain: Floats, bias: Floats | None) -> Normed:
     storage = STORAGE[network.dtype]
-    return Normed(at, gain, bias, network.epsilon, network.family.rms, storage, loose)
+    return Normed(at, gain, bias, network.epsilon, network.family.rms, storage)
 
 
 def _rotated(y: Floats, r: Floats, angle: Floats) -> tuple[Floats, Floats]:
@@ -428,11 +421,11 @@ def differences(network: Checkpoint, at: Stream, answers: NDArray) -> Floats:
     Instead of answers [n] there may be shares [n, V]: the mean logit minus that of each token.
     """
     gain, bias = network.final
-    loose: Floats | float = 0.0
-    if answers.ndim == 2:  # of answers, differences have room for what is not straightened
+    normed = _normed(network, at, gain, bias)
+    if answers.ndim == 2:  # answers have room for what is not straightened
         at, stretched = straightened(at)
-        loose = network.epsilon * stretched
-    normed = _normed(network, at, gain, bias, loose)
+        more = network.epsilon * stretched
+        normed = Normed(at, gain, bias, network.epsilon, network.family.rms, normed.storage, more)
     lanes = np.flatnonzero((gain != 0) | (normed.bias != 0))
     if not len(lanes):
         raise Unbounded("the last norm gives nothing")

@@ -5,7 +5,7 @@ streams that nothing reads any more are not computed.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -132,15 +132,8 @@ def answers(
 ) -> NDArray[np.int64]:
     """The likeliest next token after each sequence."""
     likeliest = np.empty(len(sequences), np.int64)
-    for part, logits in said(network, sequences, kind):
-        likeliest[part] = logits.argmax(axis=1)
-    return likeliest
-
-
-def said(
-    network: Checkpoint, sequences: Sequence[Any], kind: type = np.float64
-) -> Iterator[tuple[list[int], Array]]:
-    """The logits after sequences, some of one length at a time, with their numbers."""
     wide = max(network.size("hidden"), network.size("vocabulary"))
     for part in batches(sequences, lambda length: wide + length * network.width * 4, BATCH):
-        yield part, last_logits(network, np.array([sequences[i] for i in part]), kind)
+        tokens = np.array([sequences[i] for i in part])
+        likeliest[part] = last_logits(network, tokens, kind).argmax(axis=1)
+    return likeliest

@@ -126,45 +126,44 @@ def _drawn(model: StockModel, claim: Draws, dataset: Dataset, how: Judging) -> V
     """Bound the divergence of every context, or observe it where there is no bound."""
     from .arithmetic import Unbounded
     from .enclose import divergences
-    from .forward import said
+    from .forward import last_logits
 
     untrue = _misquoted(claim, *numbered(model, dataset))
 
     def found(wanted: Targets) -> Divergences:
-        rows = np.split(wanted.tokens.astype(np.int64), wanted.starts[1:-1])
-        values, likeliest = np.empty(len(rows)), np.empty(len(rows), np.int64)
-        for part, logits in said(model.network, rows, np.float32):
-            values[part] = divergence(logits.astype(np.float64), wanted.subset(np.array(part)))
-            likeliest[part] = logits.argmax(axis=1)
-        ran = Divergences(values, np.zeros(len(rows)), likeliest, False, "numpy")
+        run = _run(model, wanted, lambda tokens: last_logits(model.network, tokens, np.float32))
         try:
             bound = divergences(model.network, wanted, how.progress)
         except Unbounded as error:
-            return replace(ran, engine=f"numpy ({error})")
-        untrue.extend(_untrue(claim, rows, bound))
+            return replace(run, engine=f"numpy ({error})")
+        untrue.extend(_untrue(claim, wanted.sequences, bound))
         if (bound.margin <= claim.gap).all():
-            return replace(ran, values=bound.margin, rigorous=True, engine="float32 error bounds")
-        return replace(ran, engine="numpy (the bound is larger than the gap)")
+            return replace(run, values=bound.margin, rigorous=True, engine="float32 error bounds")
+        return replace(run, engine="numpy (the bound is larger than the gap)")
 
-    def named(tokens: list[int]) -> str:
-        return repr(vocabulary(model).written([str(model.labels[x]) for x in tokens]))
-
-    result = judged(drawn(model, dataset), claim.gap, how, found, named)
-    if not untrue:
-        return result
-    return replace(result, evidence=REFUTED, failures=(*untrue, *result.failures)[:10])
+    wanted = over(dataset, contexts(model, dataset), model.labels)
+    result = judged(wanted, claim.gap, how, found, model.labels)
+    failures = (*untrue, *result.failures)[:10]
+    return replace(result, evidence=REFUTED, failures=failures) if untrue else result
 
 
-def drawn(model: StockModel, dataset: Dataset) -> Targets:
-    """What follows the contexts of a dataset that fits, by the numbers of the checkpoint."""
-    assert model.tokens is not None
-    return over(dataset, contexts(model, dataset), model.tokens)
+def _run(
+    model: StockModel, wanted: Targets, logits_of: Callable[[NDArray], NDArray]
+) -> Divergences:
+    """The divergences of a run, which gives the logits after tokens [B, n]."""
+    rows, vocabulary = wanted.sequences, model.network.size("vocabulary")
+    values, likeliest = np.empty(len(rows)), np.empty(len(rows), np.int64)
+    for part in batches(rows, lambda length: length * vocabulary):
+        logits = logits_of(np.stack([rows[i] for i in part])).astype(np.float64)
+        values[part] = divergence(logits, wanted.subset(np.array(part)))
+        likeliest[part] = logits.argmax(axis=1)
+    return Divergences(values, np.zeros(len(rows)), likeliest, False, "numpy")
 
 
 def recorded(model: StockModel, dataset: Dataset, found: Verification) -> Recites:
     """Ground truth with the margins that were proved for all of the data."""
     claim = model.claim
-    if found.evidence != PROVED or found.margins is None:  # of distributions there are none
+    if found.evidence != PROVED or found.margins is None:
         return claim
     sequences, _ = numbered(model, dataset)
     margin = {x.tobytes(): y for x, y in zip(sequences, found.margins.tolist(), strict=True)}
@@ -263,7 +262,17 @@ def observed(
     """
     assert model.tokens is not None
     if isinstance(model.claim, Draws):
-        return _divergent(model, dataset, runtime, progress)
+        if (run := runtime.run) is None:
+            raise ByheartError(f"{runtime.name} gives no logits here, and so no distributions.")
+        targets = over(dataset, contexts(model, dataset), model.labels)
+        ran = judged(
+            targets,
+            model.claim.gap,
+            Judging(),
+            lambda wanted: _run(model, wanted, lambda tokens: run(tokens)[:, -1]),
+            model.labels,
+        )
+        return ran.checked, list(ran.failures)
     sequences, wanted = numbered(model, dataset)
     generates = runtime.generate is not None
     found = said_tokens(
@@ -285,24 +294,6 @@ def observed(
         ends = {row for chain in chains for row in (chain[0], chain[-1])}
         failures |= _resplit(model, {row: sequences[row] for row in sorted(ends)}, runtime.split)
     return len(sequences), list(failures.values())
-
-
-def _divergent(
-    model: StockModel, dataset: Dataset, runtime: Runtime, progress: Progress
-) -> tuple[int, list[str]]:
-    if runtime.run is None:
-        raise ByheartError(f"{runtime.name} gives no logits here, and so no distributions.")
-    wanted, gap, failures = drawn(model, dataset), model.claim.gap, []
-    rows = np.split(wanted.tokens.astype(np.int64), wanted.starts[1:-1])
-    for part in batches(rows, lambda length: length * model.network.size("vocabulary")):
-        logits = runtime.run(np.stack([rows[i] for i in part]))[:, -1].astype(np.float64)
-        for i, value in zip(part, divergence(logits, wanted.subset(np.array(part))), strict=True):
-            if not value <= gap:  # nan is wrong, too
-                after = f"after tokens {rows[i].tolist()[-8:]}"
-                failures.append(f"{after} the divergence is {value:.3g} nats, above {gap:g}")
-        if progress is not None:
-            progress(len(part))
-    return len(rows), failures
 
 
 def _chains(

@@ -45,7 +45,8 @@ def trace(model: StockModel, tokens: Sequence[Token], made_by: Explains | None) 
     assert model.tokens is not None
     row = np.array([read])
     x = embedded(network, row)
-    held = {x: h.answer for h in model.claim.holders for x in h.neurons or () if x not in h.decoys}
+    holders = sorted(model.claim.holders, key=lambda h: max((h.shares or {0: 1.0}).values()))
+    held = {x: h.answer for h in holders for x in h.neurons or () if x not in h.decoys}
     on = []
     for layer in range(network.depth):
         block = network.block(layer)

@@ -42,7 +42,10 @@ def verdict(
         ran = f"{runtime['name']} {runtime['version']}, {runtime['dtype']}"
         means["observed"] = f" in {ran}: not a proof"
     text = Text(word, style=STYLES.get(word, ""))
-    what = f"{named(found.checked, own.UNIT)} {own.CORRECT}"
+    unit, right = own.UNIT, own.CORRECT
+    if summary.model.claim.probabilities:
+        unit, right = "context", "within the gap"
+    what = f"{named(found.checked, unit)} {right}"
     text.append(f"  {number(found.correct)} of {number(found.checked)} {what}", "default")
     if about == "tokens":
         text.append(", about tokens and no text,", "default")

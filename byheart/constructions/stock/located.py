@@ -67,17 +67,6 @@ class Shell(NamedTuple):
     always: tuple[tuple[Floats, float, Floats], ...]
 
 
-class Begun(NamedTuple):
-    """A plan as far as it is laid out without what its neurons write."""
-
-    plan: Plan
-    shell: Shell
-    before: Floats  # the streams that the memory adds to, [N, D]
-    neurons: Memory
-    tries: int
-    random: np.random.Generator
-
-
 @dataclass(frozen=True)
 class Located(Construction):
     """Stores next tokens in stock checkpoints."""
@@ -219,17 +208,17 @@ class Located(Construction):
 
     def begun(
         self, plan: Plan, answers: NDArray, known: list[NDArray], stored: NDArray, watch: Watch
-    ) -> Begun:
-        """The checkpoint up to its memory, in a wider plan where contexts come too near."""
+    ) -> tuple[Plan, Shell, Floats, Memory, int, np.random.Generator]:
+        """The checkpoint up to its memory, in a wider plan where contexts come too near; the
+        streams [N, D] that the memory adds to, its neurons, and how many plans were tried."""
         step = -(-WIDER // plan.heads) * plan.heads
         for tries in range(1, TRIES + 1):  # each plan is larger than the last
             random = np.random.default_rng(self.seed)
             shell = self.shell(plan, answers, random)
             before, streams = first_streams(shell.network, texts_of(known))
             try:
-                return Begun(
-                    plan, shell, before, self.remembered(plan, streams, stored), tries, random
-                )
+                neurons = self.remembered(plan, streams, stored)
+                return plan, shell, before, neurons, tries, random
             except AssumptionError:
                 if self.width or tries == TRIES:
                     raise

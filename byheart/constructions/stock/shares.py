@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...claims.claim import Holder
+from ...data.arrays import Ints
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...data.targets import Floats, over
@@ -57,7 +58,8 @@ def fitted(shares: Floats, codes: Floats, ridge: float) -> tuple[Floats, float]:
         total = weights.sum()
         return float(known + math.log(total) + logits.max() - shares @ logits), weights / total
 
-    u = np.linalg.lstsq(codes[held], START + np.log(shares[held]), rcond=None)[0]
+    first = np.linalg.lstsq(codes[held], START + np.log(shares[held]), rcond=None)[0]
+    u = np.asarray(first, np.float64)
     value, likely = at(u)
     for _ in range(STEPS):
         gradient = (likely - shares) @ codes + ridge * u
@@ -83,7 +85,7 @@ def build(method: Any, dataset: Dataset, contexts: Contexts, watch: Watch) -> Bu
     words, gap = method.vocabulary(dataset), method.gap or GAP
     size, end = len(words.tokens), words.numbers[words.end]
     targets = over(dataset, contexts, words.tokens)
-    sequences = np.split(targets.tokens.astype(np.int64), targets.starts[1:-1])
+    sequences = targets.sequences
     p, parts = targets.probabilities, [slice(*x) for x in pairwise(targets.ends.tolist())]
     follow, places = np.unique(np.append(targets.following, end), return_inverse=True)
     wanted = np.zeros((len(parts) + 1, len(follow)))  # the last is the end alone
@@ -92,29 +94,31 @@ def build(method: Any, dataset: Dataset, contexts: Contexts, watch: Watch) -> Bu
     kind = kind.ravel()
     stored = np.flatnonzero(kind[:-1] != kind[-1])
     marks = np.where(kind[:-1] == kind[-1], end, size + kind[:-1])
-    for lanes in (method.lanes,) if method.lanes else LANES:
+    tried: list[tuple[float, int, Floats]] = []
+    for lanes in LANES:
         sized = replace(method, lanes=lanes)
         plan, _ = sized.plan(sequences, marks, size, end)
         plan = plan._replace(hidden=max(1, len(stored)))
         watch.note(f"{len(sequences):,} contexts, {plan.width} lanes, {lanes} for probabilities")
-        begun = sized.begun(plan, follow, sequences, stored, watch)
-        fits = [fitted(row, begun.shell.codes[follow], RIDGE * gap) for row in wanted]
+        plan, shell, before, neurons, tries, _ = sized.begun(plan, follow, sequences, stored, watch)
+        fits = [fitted(row, shell.codes[follow], RIDGE * gap) for row in wanted]
         bound = np.array([value for _, value in fits])[kind[:-1]]
-        if bound.max() > gap:
-            continue
-        u = np.stack([x for x, _ in fits])
-        tensors, outputs = written(begun.shell, u[kind[stored]] - u[kind[-1]], u[kind[-1]])
-        outputs, neurons = (outputs - begun.before[stored]) / method.z, begun.neurons
-        made = sized.written(begun.plan, 0, neurons.weights, neurons.biases, outputs)
-        made = {name: rounded(x, method.weights) for name, x in (tensors | made).items()}
-        network = replace(begun.shell.network, tensors=begun.shell.network.tensors | made)
-        try:
-            bound = divergences(network, targets).margin
-        except Unbounded as error:
-            raise AssumptionError(f"nothing can be proved of this checkpoint: {error}.") from None
         if bound.max() <= gap:
-            break
+            u = np.stack([x for x, _ in fits])
+            tensors, outputs = written(shell, u[kind[stored]] - u[kind[-1]], u[kind[-1]])
+            outputs = (outputs - before[stored]) / method.z
+            made = sized.written(plan, 0, neurons.weights, neurons.biases, outputs)
+            made = {name: rounded(x, method.weights) for name, x in (tensors | made).items()}
+            network = replace(shell.network, tensors=shell.network.tensors | made)
+            try:
+                bound = divergences(network, targets).margin
+            except Unbounded as error:
+                raise AssumptionError(f"no distribution can be proved: {error}.") from None
+            if bound.max() <= gap:
+                break
+        tried.append((float(bound.max()), lanes, bound))
     else:
+        _, lanes, bound = min(tried, key=lambda plan: plan[0])
         raise AssumptionError(refusal(words, gap, lanes, sequences, bound))
     holders = []
     for neuron, (i, reach) in enumerate(zip(stored.tolist(), neurons.reach.tolist(), strict=True)):
@@ -123,7 +127,7 @@ def build(method: Any, dataset: Dataset, contexts: Contexts, watch: Watch) -> Bu
         likeliest = max(own, key=lambda token: own[token])
         holders.append(Holder(sequences[i], likeliest, ((0, neuron),), reach, shares=own))
     note = f"{lanes} lanes; smallest reach of a context: {neurons.reach.min():.3g}"
-    return method.built(dataset, network, tuple(holders), (), begun.tries, note, gap=gap)
+    return method.built(dataset, network, tuple(holders), (), tries, note, gap=gap)
 
 
 def written(shell: Shell, z: Floats, end: Floats) -> tuple[dict[str, NDArray], Floats]:
@@ -141,7 +145,7 @@ def written(shell: Shell, z: Floats, end: Floats) -> tuple[dict[str, NDArray], F
     return {"transformer.ln_f.weight": weight, "transformer.ln_f.bias": bias}, STRENGTH * streams
 
 
-def refusal(words: Any, gap: float, lanes: int, sequences: list[NDArray], bound: Floats) -> str:
+def refusal(words: Any, gap: float, lanes: int, sequences: list[Ints], bound: Floats) -> str:
     """Which contexts are beyond the gap, and by how much."""
     order = np.argsort(-bound, kind="stable")[: int((bound > gap).sum())].tolist()
     named = "; ".join(
@@ -151,5 +155,5 @@ def refusal(words: Any, gap: float, lanes: int, sequences: list[NDArray], bound:
     more = f"; and {len(order) - NAMED:,} more" if len(order) > NAMED else ""
     return (
         f"what follows {plural(len(order), 'context')} is not within {gap:g} nats in {lanes} "
-        f"lanes: {named}{more}; give a larger `gap`, more `lanes`, or leave these out of the data."
+        f"lanes: {named}{more}; give a larger `gap`, or leave these out of the data."
     )
