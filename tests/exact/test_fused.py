@@ -14,7 +14,7 @@ from byheart.exact.batch import Batch, columns
 from byheart.exact.limbs import arithmetic, kernels
 from byheart.exact.limbs import engine as limbs
 from byheart.exact.limbs.program import translate
-from byheart.exact.limbs.runs import Finder, Folds, Powers, Shifts
+from byheart.exact.limbs.runs import Finder, Folds, Powers
 from byheart.exact.limbs.shortcuts import gated_lanes
 from byheart.exact.limbs.stack import stacks
 from byheart.exact.network import Entry, FeedForward, Input, Linear, Network, dyadic, matrix, vector
@@ -249,7 +249,7 @@ def test_a_compiled_network_is_fused(memorised):
         for stack in (token, sequence)
     ]
     assert kinds[0] == {Folds}
-    assert {Folds, Shifts, Powers} <= kinds[1]
+    assert {Folds, Powers} <= kinds[1]
     assert singles_of_all_stacks(net, batch) == [0, 0]
     assert list(limbs.Evaluator(net)(batch)) == wanted.tolist()
 

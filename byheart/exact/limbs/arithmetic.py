@@ -75,12 +75,6 @@ def clear(I, d):
 
 
 @inlined
-def is_zero(I, d):
-    state = STATE + 3 * d
-    return I[state] == I[state + 1] and not I[state + 2]
-
-
-@inlined
 def add_within(M, I, d, start, first, last, negative, subtract):
     """Slot d += (or -=) limbs M[start + first..start + last - 1], all of them inside d's window."""
     state = STATE + 3 * d
@@ -253,37 +247,6 @@ def top_bit(limb):
             limb >>= uint64(step)
             bit += step
     return bit
-
-
-@inlined
-def shift(M, I, d, shift):
-    """Slot d *= 2**shift, for a positive slot and shift; False if it does not fit."""
-    state = STATE + 3 * d
-    low, high = I[state], I[state + 1]
-    words = shift >> 6
-    bits = uint64(shift & 63)
-    if high + words + 1 > I[FRAME]:
-        return False
-    base = d * I[FRAME]
-    if bits:
-        down = uint64(64) - bits
-        M[base + high + words] = M[base + high - 1] >> down
-        for i in range(high - 1, low, -1):
-            M[base + i + words] = (M[base + i] << bits) | (M[base + i - 1] >> down)
-        M[base + low + words] = M[base + low] << bits
-        high += 1
-    else:
-        for i in range(high - 1, low - 1, -1):
-            M[base + i + words] = M[base + i]
-    low += words
-    high += words
-    if M[base + high - 1] == ZERO:
-        high -= 1
-    if M[base + low] == ZERO:
-        low += 1
-    I[state] = low
-    I[state + 1] = high
-    return True
 
 
 @inlined

@@ -4,7 +4,7 @@ A network is translated into a Program (program.py): plain arrays that a kernel 
 interprets, one input row at a time. Every shortcut (shortcuts.py) is derived from the weights when
 the program is made and guarded when it is used:
 
-run     consecutive folds, or shifts, are one operation (folds.py, runs.py, fused.py); where its
+run     consecutive folds are one operation (folds.py, runs.py, fused.py); where its
         guards fail, the blocks are done one by one. Folds may read lanes that folds of the same run
         wrote.
 table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes

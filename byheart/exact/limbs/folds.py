@@ -24,7 +24,7 @@ class Lanes:
     written: set[int]  # something was written to them
     # lanes that may be closed for good, and a bound on all that is ever added to each
     gated: Mapping[int, int]
-    gates: set[int]  # start at 0, are written to once, and read once, as the gate of a shift
+    gates: set[int]  # start at 0, are written to once, and read once, as the gate of a block
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Folds:
     constant: int = 0  # what the folds add to the lane, whether they fire or not
     # (lane, step): a gated lane, which the step closes for good
     closes: list[tuple[int, int]] = field(default_factory=list)
-    # lane -> (step, s): a lane that becomes -2**s * excess and is then the gate of a shift. An
-    # upper bound is kept instead of this number: the lane is closed, and its limb 0 is the place of
-    # a bit: the excess is at least that power of two. fused.shifts gives up if that is not enough.
+    # lane -> (step, s): a lane that becomes -2**s * excess and is then the gate of a block. A bound
+    # is kept instead: the lane is closed, and it is at most minus the power of two whose exponent
+    # is in its limb 0. kernels._unit gives up if that is not enough.
     takes: dict[int, tuple[int, int]] = field(default_factory=dict)
     # lane -> [(step, amount)]: a lane that holds a whole number
     counts: dict[int, list[tuple[int, int]]] = field(default_factory=dict)

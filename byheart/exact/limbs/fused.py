@@ -18,9 +18,7 @@ from .arithmetic import (
     clear,
     finish,
     inlined,
-    is_zero,
     product,
-    shift,
     top_bit,
 )
 
@@ -318,13 +316,13 @@ def _effects(M, I, op, row):
     while row < last:
         I[uint64(STATE + 2 + 3 * I[row])] |= 1 if I[extras + uint64(I[row + ONE])] else 0
         row += TWO
-    last += TWO * uint64(I[op + 13])
+    last += THREE * uint64(I[op + 13])
     while row < last:
         fired = I[extras + uint64(I[row + ONE])]
         if fired:
             I[uint64(STATE + 2 + 3 * I[row])] = 1
-            M[uint64(I[row] * I[at.FRAME])] = uint64(fired - 1)
-        row += TWO
+            M[uint64(I[row] * I[at.FRAME])] = uint64(fired - 1 + I[row + TWO])
+        row += THREE
     for _ in range(I[op + 14]):
         d, item = I[row], row + TWO
         row = item + TWO * uint64(I[row + ONE])
@@ -388,38 +386,6 @@ def _nearest(M, I, d, lowest, highest):
         M[base + last] &= mask
     finish(M, I, d, low, high, 0)
     return True
-
-
-@inlined
-def shifts(M, I, op):
-    """Blocks lane + (2**s - 1) relu(lane + gate): the lane is shifted by s where the gate is 0.
-
-    A gate below -lane leaves the lane alone. A closed gate is at most -2**(place + the number in
-    its limb 0): see folds.Folds, takes. Of any other, only the length is looked at: the top limb of
-    a negative number of h limbs is not -1, so the number is below -2**(64 (h - 1)).
-    """
-    d = I[op + 2]
-    state = STATE + 3 * d
-    first, last = I[at.EXTRAS] + I[op + 3], I[at.EXTRAS] + I[op + 4]
-    closed = 0
-    for row in range(first, last, 3):
-        gate = STATE + 3 * I[row]
-        closed |= I[gate + 2] and I[gate + 1] == 0
-    fail = GIVE_UP if closed else SINGLY
-    if I[state + 2] or is_zero(I, d):
-        return fail
-    bits = 64 * I[state + 1] - 63 + top_bit(M[d * I[at.FRAME] + I[state + 1] - 1])
-    for row in range(first, last, 3):
-        gate = STATE + 3 * I[row]
-        least = 64 * (I[gate + 1] - 1)
-        if I[gate + 1] == 0:
-            least = I[row + 2] + np.int64(M[I[row] * I[at.FRAME]])
-        if is_zero(I, I[row]):
-            bits += I[row + 1]
-        elif not I[gate + 2] or bits > least:
-            return fail
-    places = bits - 64 * I[state + 1] + 63 - top_bit(M[d * I[at.FRAME] + I[state + 1] - 1])
-    return DONE if shift(M, I, d, places) else fail
 
 
 @inlined

@@ -1,13 +1,14 @@
 """The interpreter of a Program (program.py): operation by operation, one input row at a time."""
 
+import numpy as np
 from numpy import uint64
 
 from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
 from .arithmetic import ONE, ONES, STATE, ZERO, add_const, add_multiple, clear, finish, inlined
-from .fused import DONE, GIVE_UP, SINGLY, fold_run, powers, shifts, small
+from .fused import DONE, GIVE_UP, SINGLY, fold_run, powers, small
 
 # FOLDS and on: fused.py
-GENERAL, RELU, PIECES, TABLE, LINEAR, FOLDS, POWERS, SHIFTS = range(8)
+GENERAL, RELU, PIECES, TABLE, LINEAR, FOLDS, POWERS = range(7)
 OPERATION = 15  # numbers of an operation
 
 
@@ -39,20 +40,24 @@ def _write(M, I, d, s, w):
 
 @inlined
 def _unit(M, I, unit):
-    """Compute one hidden unit into its slot; False if it does not fit."""
+    """Compute one hidden unit into its slot; False if it does not fit, or a gate is in doubt."""
     slot, guard, first = I[unit + 3], I[unit + 5], I[unit]
     clear(I, slot)
     if guard >= 0 and not at.exceeds(M, I, I[I[at.TERMS] + 2 * first], guard):
         return True
     if guard == -2:
-        # the sum of two slots is below 0 if one is negative and a limb longer than the other
-        a = STATE + 3 * I[I[at.TERMS] + 2 * first]
-        b = STATE + 3 * I[I[at.TERMS] + 2 * first + 2]
-        if I[a + 2] != I[b + 2]:
-            if I[a + 2]:
-                a, b = b, a
-            if I[b + 1] - 1 > I[a + 1]:
-                return True
+        # the sum of two slots is below 0 if one is negative and a limb longer than the other, or
+        # closed and longer: its limb 0 holds the place of a bit (folds.Folds, takes)
+        x, y = I[I[at.TERMS] + 2 * first], I[I[at.TERMS] + 2 * first + 2]
+        if I[STATE + 3 * x + 2]:
+            x, y = y, x
+        a, b = STATE + 3 * x, STATE + 3 * y
+        if I[b + 2] and I[b + 1] == 0:
+            top = I[a + 1] - 1
+            length = 0 if I[a + 1] == 0 else 64 * top + 1 + at.top_bit(M[x * I[at.FRAME] + top])
+            return I[a + 2] != 0 or length <= np.int64(M[y * I[at.FRAME]])
+        if I[a + 2] != I[b + 2] and I[b + 1] - 1 > I[a + 1]:
+            return True
     for t in range(first, I[unit + 1]):
         term = I[at.TERMS] + 2 * t
         if not add_multiple(M, I, slot, I[term], I[term + 1]):
@@ -190,12 +195,7 @@ def run(M, I, inputs, base, result):
             if I[place] < FOLDS:
                 done = DONE if _single(M, I, place) else GIVE_UP
             else:
-                if I[place] == FOLDS:
-                    done = fold_run(M, I, place)
-                elif I[place] == POWERS:
-                    done = powers(M, I, place)
-                else:
-                    done = shifts(M, I, place)
+                done = fold_run(M, I, place) if I[place] == FOLDS else powers(M, I, place)
                 op += I[place + 1] if done == DONE else 0
                 I[at.SINGLES] += 1 if done == SINGLY else 0
             if done == GIVE_UP:

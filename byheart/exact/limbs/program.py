@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from ..network import Dyadic, FeedForward, Linear, dyadic
 from .folds import Folds, registers, window
 from .fused import STEP
-from .kernels import FOLDS, GENERAL, LINEAR, PIECES, POWERS, RELU, SHIFTS, TABLE
-from .runs import Finder, Powers, Shifts
+from .kernels import FOLDS, GENERAL, LINEAR, PIECES, POWERS, RELU, TABLE
+from .runs import Finder, Powers
 from .shortcuts import ONE, Fold, Pieces, bias, gated_lanes, pieces_of, rounded_up, scaled, table_of
 from .stack import Stack, fraction_bits
 from .writer import Program, Writer
@@ -37,10 +37,6 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
         elif isinstance(run, Powers):
             constants = [writer.const(x) if x else -1 for x in (run.before, run.after, -run.before)]
             writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest, *constants)
-        elif isinstance(run, Shifts):
-            rows = ((lane + gate, s, writer.taken.get(gate, 0)) for gate, s in run.gates)
-            first = writer.extra(x for row in rows for x in row)
-            writer.op(SHIFTS, run.blocks, lane + run.lane, first, len(writer.extras))
         done += len(blocks)
         for block in blocks:
             _feed_forward(writer, block, hidden, gated)
@@ -122,8 +118,7 @@ def _folds(writer: Writer, run: Folds, lowest: int) -> None:
     first = writer.extra(steps)
     lists = writer.extra(x for d, number in run.closes for x in (writer.lane + d, fired[number]))
     for d, (number, power) in run.takes.items():
-        writer.extra([writer.lane + d, fired[number]])
-        writer.taken[d] = low + power
+        writer.extra([writer.lane + d, fired[number], low + power])
     for d in run.live:
         amounts = [x for number, amount in run.counts[d] for x in (fired[number], amount)]
         writer.extra([writer.lane + d, len(run.counts[d]), *amounts])

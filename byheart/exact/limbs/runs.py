@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..network import FeedForward
 from .folds import MAX_STEPS, Folds, Lanes
-from .shortcuts import Fold, Table, fold_of, gated_shift, table_of
+from .shortcuts import Fold, Table, fold_of, gate_of, table_of
 from .stack import Stack
 
 MIN_POWERS = 3  # folds at powers of two that are worth an operation of their own
@@ -27,19 +27,7 @@ class Powers:
         return self.highest - self.lowest + 1
 
 
-@dataclass
-class Shifts:
-    """Blocks lane + (2**s - 1) relu(lane + gate), as (gate, s)."""
-
-    lane: int
-    gates: list[tuple[int, int]]
-
-    @property
-    def blocks(self) -> int:
-        return len(self.gates)
-
-
-Run = Folds | Powers | Shifts
+Run = Folds | Powers
 
 
 class Finder:
@@ -53,8 +41,8 @@ class Finder:
         reads.update(2 * [e.column for e in stack.exit.weight.entries])
         matrices = [m for block in stack.blocks for m in (block.W2, block.b2)]
         writes = Counter(e.row for m in matrices for e in m.entries)
-        moved = [gated_shift(block) for block in stack.blocks] if guess else []
-        gates = {x[1] for x in moved if x and reads[x[1]] == writes[x[1]] == 1}
+        moved = map(gate_of, stack.blocks if guess else ())
+        gates = {x for x in moved if x is not None and reads[x] == writes[x] == 1}
         self.lanes = Lanes(written, gated, gates)
         self.last_read = {e.column: i for i, x in enumerate(self.blocks) for e in x.W1.entries}
         self.last_read |= {e.column: len(self.blocks) for e in stack.exit.weight.entries}
@@ -62,7 +50,7 @@ class Finder:
     def runs(self) -> Iterator[tuple[Run | None, Sequence[FeedForward]]]:
         start = 0
         while start < len(self.blocks):
-            run = powers(self.found[start:]) or self.folds(start) or shifts(self.blocks[start:])
+            run = powers(self.found[start:]) or self.folds(start)
             stop = start + (run.blocks if run else 1)
             for block in self.blocks[start:stop]:
                 self.lanes.written.update(block.W2.by_row, block.b2.by_row)
@@ -134,15 +122,3 @@ def powers(folds: Sequence[Fold | None]) -> Powers | None:
     highest = half.bit_length()
     run = Powers(first.lane, highest - blocks + 1, highest, before, after)
     return run if run.blocks >= MIN_POWERS else None
-
-
-def shifts(blocks: Sequence[FeedForward]) -> Shifts | None:
-    """Gated shifts of one lane."""
-    run: Shifts | None = None
-    for block in blocks:
-        shift = gated_shift(block)
-        if shift is None or run and shift[0] != run.lane:
-            break
-        run = run or Shifts(shift[0], [])
-        run.gates.append(shift[1:])
-    return run

@@ -171,19 +171,15 @@ def _dyadic(number: int, exponent: int) -> Dyadic:
     return Dyadic(value.mantissa, value.exponent + exponent) if number else ZERO
 
 
-def gated_shift(block: FeedForward) -> tuple[int, int, int] | None:
-    """(lane, gate, s) if the block is lane + (2**s - 1) relu(lane + gate)."""
+def gate_of(block: FeedForward) -> int | None:
+    """The gate if the block is lane + weight relu(lane + gate)."""
     terms = block.W1.by_row.get(0, [])
     if block.W1.rows != 1 or [value for _, value in terms] != [ONE] * 2 or block.b1.entries:
         return None
     if len(block.W2.entries) != 1 or block.b2.entries:
         return None
-    lane, _, weight = block.W2.entries[0]
-    factor = scaled(weight, 0) + 1 if weight.exponent >= 0 else 0
-    others = [column for column, _ in terms if column != lane]
-    if len(others) != 1 or factor < 2 or factor & (factor - 1):
-        return None
-    return lane, others[0], factor.bit_length() - 1
+    others = {column for column, _ in terms} - {block.W2.entries[0].row}
+    return others.pop() if len(others) == 1 else None
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,6 @@ class Writer:
         self.consts: list[tuple[int, ...]] = []
         self.extras: list[int] = []
         self.limbs = bytearray()
-        self.taken: dict[int, int] = {}  # where the unit of a lane that Folds takes from is
         self._weights: dict[Dyadic, int] = {}
         self._consts: dict[int, int] = {}
 
