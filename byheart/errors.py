@@ -6,7 +6,7 @@ The texts of errors and notes name options between backticks, as Python writes t
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -136,6 +136,13 @@ def at_least(least: int, **sizes: int | None) -> None:
             continue
         if not isinstance(size, int) or isinstance(size, bool) or size < least:
             raise OptionError(name, size, f"must be an integer of at least {least}")
+
+
+def one_of(known: Collection[Any], **options: object) -> None:
+    """OptionError if an option is none of the known words; None stands for not giving it."""
+    for name, value in options.items():
+        if value is not None and value not in known:
+            raise OptionError(name, value, f"must be one of {', '.join(known)}")
 
 
 def check_seed(seed: Any) -> None:

@@ -26,9 +26,7 @@ from ..constructions.retrieval import Retrieval
 from ..data.dataset import Dataset
 from ..data.edits import Items
 from ..data.load import write_jsonl
-from ..data.readers.jsonl import decoder
 from ..data.readers.tokenizers import is_trained
-from ..data.values import Fault
 from ..errors import ByheartError
 from ..machine.files import refuse_existing, replacing
 from ..machine.swap import check_place
@@ -36,7 +34,7 @@ from ..machine.watch import SILENT, Watch
 from ..models.folder.write import save
 from ..models.kinds import difference, kind_of
 from ..models.model import Model
-from ..models.questions import checked, from_line, lines_of, tokens_of
+from ..models.questions import checked, from_line, tokens_of, values_of
 from ..models.source import rule_of, settlement, stored, verify_command
 from ..stock.answer import vocabulary
 from ..stock.sources import ending, spelled_by, trained_again
@@ -304,19 +302,14 @@ def _write(task: Task, model: Model, data: Dataset) -> str | None:
 
 def objects(path: str | Path, example: str) -> Iterator[tuple[str, dict]]:
     """The JSON objects of a file, one per line, and where each stands."""
-    lines, decode = lines_of(path, "utf-8-sig"), decoder().decode
-    if not lines:
-        raise ByheartError(f"{path} holds no line; write {example}.")
-    for place, line in lines:
-        try:
-            value = decode(line)
-        except Fault as fault:
-            raise ByheartError(f"{place}: {fault}.") from None
-        except (ValueError, RecursionError):
-            value = None
+    empty = True
+    for place, value in values_of(path, example, "utf-8-sig"):
+        empty = False
         if not isinstance(value, dict):
             raise ByheartError(f"{place}: not a JSON object; write {example}.")
         yield place, value
+    if empty:
+        raise ByheartError(f"{path} holds no line; write {example}.")
 
 
 def item(model: Model, value: dict, place: str, example: str) -> list:

@@ -9,7 +9,7 @@ from ..claims.record import DataSizes
 from ..claims.result import picked
 from ..data.contexts import RESOLUTIONS
 from ..data.load import dataset_of, name_of
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, one_of
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
@@ -131,16 +131,14 @@ def compare(
     watch.stage("loading")
     others = opened(models)
     dataset = dataset_of(data, loading)
-    if on_conflict not in RESOLUTIONS:
-        raise OptionError("on_conflict", on_conflict, f"must be one of {', '.join(RESOLUTIONS)}")
+    one_of(RESOLUTIONS, on_conflict=on_conflict)
     sizes = sorted(set(sweep or ())) or [len(dataset)]
     if sizes[0] < 1 or sizes[-1] > len(dataset):
         wrong = sizes[0] if sizes[0] < 1 else sizes[-1]
         raise ByheartError(
             f"`sweep` must be at most the {len(dataset):,} sequences of the data, not {wrong:,}."
         )
-    if sort not in ORDERS:
-        raise OptionError("sort", sort, f"must be one of {', '.join(ORDERS)}")
+    one_of(ORDERS, sort=sort)
     choice = Choice(build, positions, on_conflict, seed)
     steps = []
     for size in sizes:
@@ -151,18 +149,8 @@ def compare(
         rows = ordered(all_rows(part, Question(facts), choice, watch, saved), sort)
         counts = {count: getattr(facts, count) for count in COUNTS}
         steps.append(Step(DataSizes(**counts), tuple(rows)))
-    known = {
-        row.name: row.parameters
-        for row in steps[-1].rows
-        if row.applies and row.kind == "construction"
-    }
-    lines, crossings = growing(dataset, known, until) if until else ((), ())
-    return Comparison(
-        name_of(data),
-        build,
-        tuple(steps),
-        sweep is not None,
-        lines,
-        crossings,
-        conflicts=facts.conflicts or 0,
-    )
+    ours = [row for row in steps[-1].rows if row.applies and row.kind == "construction"]
+    known = {row.name: row.parameters for row in ours}
+    forms = growing(dataset, known, until) if until else ((), ())
+    found = (name_of(data), build, tuple(steps), sweep is not None)
+    return Comparison(*found, *forms, conflicts=facts.conflicts or 0)

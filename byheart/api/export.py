@@ -7,7 +7,7 @@ from typing import Any
 
 from ..claims.result import picked
 from ..data.dataset import Dataset
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, one_of
 from ..exports.exporting import Export, check_replaceable
 from ..exports.exporting import export as write_export
 from ..exports.formats import TARGETS, format_of
@@ -82,8 +82,7 @@ def export(
         >>> found.verification.evidence, found.verification.correct
         ('observed', 2)
     """
-    if to not in (*TARGETS, PACKED):
-        raise OptionError("to", to, f"must be one of {', '.join((*TARGETS, PACKED))}")
+    one_of((*TARGETS, PACKED), to=to)
     if to == PACKED:
         return _packed(model, Path(output), data, force, watch)
     check_replaceable(Path(output), force)

@@ -77,17 +77,13 @@ class Sizes(Tabular, Result):
 
     def table(self) -> Content:
         head = ("", "parameters", "bits", "neurons", "bytes", "seconds", "source")
-        rows = [
-            ("" if x is None else " to ".join(map(str, x)) if isinstance(x, tuple) else x)
-            for line in self.lines
-            for x in list(vars(line).values())[:-1]
-        ]
-        wide = len(head)
-        return (
-            f"{self.name}: {self.contexts:,} contexts",
-            head,
-            [tuple(rows[i : i + wide]) for i in range(0, len(rows), wide)],
-        )
+        rows: list[tuple[object, ...]] = []
+        for line in self.lines:
+            about = " to ".join(map(str, line.parameters))
+            sizes = (line.bits, line.neurons, line.bytes, line.seconds)
+            known = ("" if size is None else size for size in sizes)
+            rows.append((line.name, about, *known, line.source))
+        return f"{self.name}: {self.contexts:,} contexts", head, rows
 
 
 def size(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..claims.result import Result
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, OptionError, one_of
 from ..machine.swap import appearing
 from ..machine.watch import SILENT, Watch
 from .reading import reading_of
@@ -161,8 +161,7 @@ def teach(
         raise OptionError("reach", reach, "must be above 0 and at most 0.5")
     if margin is not None and not 0 < margin <= 1000:
         raise OptionError("margin", margin, "must be above 0 and at most 1000")
-    if dtype is not None and dtype not in DTYPES:
-        raise OptionError("dtype", dtype, f"must be one of {', '.join(DTYPES)}")
+    one_of(DTYPES, dtype=dtype)
     return taught(
         Path(model), facts, Path(output), keep, reach=reach, margin=margin, dtype=dtype,
         on_conflict=on_conflict, leave_out=leave_out, force=force, options=options, watch=watch,

@@ -10,7 +10,7 @@ from typing import Any
 from ..claims.record import DataSizes
 from ..claims.result import Result, picked
 from ..data.load import dataset_of, name_of
-from ..errors import AssumptionError, OptionError
+from ..errors import AssumptionError, one_of
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
@@ -119,8 +119,7 @@ def tradeoff(
     loading, options = reading_of(loading, options)
     watch.stage("loading")
     dataset = dataset_of(data, loading)
-    if form not in FORMS:
-        raise OptionError("form", form, f"must be one of {', '.join(FORMS)}")
+    one_of(FORMS, form=form)
     forms = FORMS[form]
 
     def build(**more: object) -> Model:

@@ -19,7 +19,7 @@ from ..claims.verification import (
     Verification,
 )
 from ..data.dataset import Dataset
-from ..errors import ByheartError, OptionError, at_least, check_seed
+from ..errors import ByheartError, at_least, check_seed, one_of
 from ..exports.runtimes import RUNTIMES, observe
 from ..machine.watch import SILENT, Watch
 from ..models import source
@@ -158,8 +158,7 @@ def verify(
     for name in loading:
         if name not in source.TYPES:
             raise TypeError(f"verify() got an unexpected keyword argument {name!r}")
-    if engine not in ENGINES:
-        raise OptionError("engine", engine, f"must be one of {', '.join(ENGINES)}")
+    one_of(ENGINES, engine=engine)
     at_least(1, sample=sample, bound=bound)
     check_seed(seed)
     check_prove_limit(prove_limit)
@@ -177,10 +176,8 @@ def verify(
         if value is not None:
             raise ByheartError(f"`{name}=...` is for a folder that was taught; leave it out.")
     checker = "independent" if checker is True else checker or ""
-    if checker and checker not in CHECKERS:
-        raise OptionError("checker", checker, f"must be one of {', '.join(CHECKERS)}")
-    if runtime is not None and runtime not in RUNTIMES:
-        raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")
+    one_of(CHECKERS, checker=checker or None)
+    one_of(RUNTIMES, runtime=runtime)
     if data is None:
         needing = {"runtime": runtime, "sample": sample, "rebuild": rebuild or None, **loading}
         for name in needing:
@@ -318,6 +315,5 @@ def checked_accept(accept: Sequence[str]) -> tuple[str, ...]:
     """The evidence that is accepted beside a proof; ByheartError if a word is not evidence."""
     accept = (accept,) if isinstance(accept, str) else tuple(accept)
     for word in accept:
-        if word not in ACCEPTED:
-            raise OptionError("accept", word, f"must be one of {', '.join(ACCEPTED)}")
+        one_of(ACCEPTED, accept=word)
     return accept

@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrays import offsets
+from ..data.arrays import check_size, offsets
 from ..data.load import OPTIONS, kind_of
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, OptionError, check_seed
 from ..lab.sweeps.rows import Rows, settle
 from ..machine.watch import SILENT, Watch
 from ..models.folder.read import weights_file
@@ -116,14 +116,10 @@ def audit(
         >>> found.memorised.bits, found.extraction.verbatim
         (8.0, 8)
     """
-    for name, value, least in (
-        ("prefix", prefix, 1),
-        ("suffix", suffix, 1),
-        ("seed", seed, 0),
-        ("near", 0 if near is None else near, 0),
-    ):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise OptionError(name, value, f"must be an integer of {least} or more")
+    check_size("prefix", prefix)
+    check_size("suffix", suffix)
+    check_size("near", 0 if near is None else near, 0)
+    check_seed(seed)
     if not 0 < probability < 1:
         raise OptionError("probability", probability, "must be between 0 and 1")
     path, options = Path(model), dict(loading or {})
@@ -149,12 +145,8 @@ def audit(
         whole = _non_members(read, data, non_members, options, seed)
         found = _checkpoint(subject, data, whole, read, asked, options, place, watch)
     else:
-        for name, given in (
-            ("folder", folder),
-            ("device", None if device == "cpu" else device),
-            ("adapter", adapter),
-            ("near", near),
-        ):
+        other = {"folder": folder, "device": None if device == "cpu" else device}
+        for name, given in {**other, "adapter": adapter, "near": near}.items():
             if given is not None:
                 raise ByheartError(f"`{name}=...` is for checkpoints; a byheart model needs none.")
         words = {"template": templates or None, "answer": answer}

@@ -102,21 +102,15 @@ def pack(
     opening  tokens that are put before each row, and count as given and for its length
     """
     begun = [[*opening, *row][:length] for row in rows]
-    kept = np.array(
-        [
-            i
-            for i, (row, first) in enumerate(zip(begun, given, strict=True))
-            if len(row) > len(opening) + first
-        ],
-        np.int64,
-    )
+    sizes, before = np.array([*map(len, begun)], np.int64), len(opening) + np.array(given, np.int64)
+    kept = np.flatnonzero(sizes > before)
     whole = sum(len(opening) + len(row) for row in rows)
     if not len(kept):
         raise ByheartError("the data holds no item of two tokens or more: nothing is predicted.")
     items = Items(
         np.array([token for i in kept for token in begun[i]], np.int64),
-        offsets(np.array([len(begun[i]) for i in kept])),
-        np.array([len(opening) + given[i] for i in kept], np.int64),
+        offsets(sizes[kept]),
+        before[kept],
         labelled,
         len(rows) - len(kept),
         whole - sum(map(len, begun)),

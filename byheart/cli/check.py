@@ -74,13 +74,7 @@ def command_for(arguments: Sequence[str]) -> Command:
 
 
 def command(
-    loading: Values,
-    chosen: Values,
-    name: str | None,
-    places: list[Path],
-    seed: int,
-    json: bool,
-    **how: Any,
+    loading: Values, chosen: Values, name: str | None, places: list[Path], json: bool, **how: Any
 ) -> None:
     """Check a statement of a paper on your own numbers, data or model. Without NAME, list them.
 
@@ -88,6 +82,7 @@ def command(
 
     Exit codes: 0 it holds, 1 it does not hold or is not decided, 2 bad input.
     """
+    seed = how.pop("seed")
     if name is None:
         finish(list_checks(), json, list_view)
         return

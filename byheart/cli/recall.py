@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..api.recall import Recall, Recalled, ask, recall
 from ..claims.answer import Answer
@@ -29,17 +30,9 @@ SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
     flag("trace", "Show how it is answered."),
     JSON,
 )
-def command(
-    model: Path,
-    tokens: list[str],
-    file: Path | None,
-    steps: int | None,
-    draw: bool,
-    seed: int,
-    trace: bool,
-    json: bool,
-) -> None:
+def command(model: Path, tokens: list[str], file: Path | None, json: bool, **how: Any) -> None:
     """Ask a model. Without tokens, each line of standard input is a question."""
+    steps, draw, trace = (how[name] for name in ("steps", "draw", "trace"))
     for word in tokens:
         if word.startswith("--") and len(word) > 2:
             raise ByheartError(f"recall has no option {word}; ask about such a token with --file.")
@@ -50,13 +43,11 @@ def command(
             watch.stage("opening")
             opened = open_folder(model)
             questions = file if file is not None else [from_words(opened, tokens)]
-            result = recall(
-                opened, questions, steps=steps, draw=draw, seed=seed, trace=trace, watch=watch
-            )
+            result = recall(opened, questions, watch=watch, **how)
         show(result, steps, draw, json)
         return
     opened = open_folder(model)
-    choose = drawing(opened, seed) if draw else None
+    choose = drawing(opened, how["seed"]) if draw else None
     if json:  # a program gets all answers at once
         asked = sys.stdin.read().removesuffix("\n").split("\n")
         show(answers(opened, asked, steps, trace, choose), steps, draw, json)

@@ -32,15 +32,7 @@ SHARDS: dict[str, Any] = {"rich_help_panel": "Folders of shards"}
     option("memory", MEMORY_HELP, float, metavar="GIB", **SHARDS),
     options.JSON,
 )
-def command(
-    data: Path,
-    loading: Values,
-    show: int,
-    conflicts: int,
-    engine: str | None,
-    json: bool,
-    **shards: Any,
-) -> None:
+def command(data: Path, loading: Values, engine: str | None, json: bool, **how: Any) -> None:
     """Count the contexts and conflicts of a dataset, its entropy and separation.
 
     With --show 5, first see how five rows are understood.
@@ -49,13 +41,12 @@ def command(
 
     --engine counts more, in the shards of a folder, in bounded memory, with the same numbers.
     """
-    how: dict[str, Any] = {"show": show, "conflicts": conflicts}
+    shards = {name: how.pop(name) for name in ("jobs", "address", "work", "memory")}
     if engine is None:
         if names := [f"--{name}" for name, value in shards.items() if value is not None]:
             raise ByheartError(f"{names[0]} is for shards: give --engine as well.")
-    elif show or conflicts:
-        name = "--show" if show else "--conflicts"
-        raise ByheartError(f"{name} is for a file: leave it out with --engine.")
+    elif names := [f"--{name}" for name, value in how.items() if value]:
+        raise ByheartError(f"{names[0]} is for a file: leave it out with --engine.")
     else:
         memory = shards["memory"]
         size = MEMORY if memory is None else int(memory * 2**30)

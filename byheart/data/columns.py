@@ -110,25 +110,16 @@ def fields(
         raise ByheartError(f"{table.name} holds no sequences; give at least one.")
     if template or answer is not None:
         templates.check(template, answer, input, label)
-        asked = fields(
-            _written(table, template, answer or f"{{{label}}}", count),
-            input=[PROMPT],
-            label=ANSWER,
-            count=count and COUNT,
-            unit=unit,
-            tokenizer=tokenizer,
-            length=length,
-            numeric="words",
-            empty=empty,
-        )
+        said = _written(table, template, answer or f"{{{label}}}", count)
+        how: dict[str, Any] = {"unit": unit, "tokenizer": tokenizer, "length": length}
+        how |= {"numeric": "words", "empty": empty, "count": count and COUNT}
+        asked = fields(said, input=[PROMPT], label=ANSWER, **how)
         used = {*templates.fields(template, answer), label, count}
         own = {"template": list(template), "answer": answer, "label": label, "count": count}
         loading = asked["loading"] | own
         loading = {x: y for x, y in loading.items() if y is not None and x != "input"}
-        return asked | {
-            "loading": loading,
-            "unused": tuple(x for x in table.columns if x not in used),
-        }
+        unused = tuple(x for x in table.columns if x not in used)
+        return asked | {"loading": loading, "unused": unused}
     named = {"input": list(input) or None, "label": label, "count": count}
     if not input and label is None:  # a table in our own words needs no options
         input = [name for name in ("input",) if name in table.columns]
@@ -210,16 +201,17 @@ def fields(
         "between": between if strings and len(inputs) > 1 else None,
         "empty": None if empty == EMPTY else empty,
     }
+    if made is not None:
+        packed["tokenizer"] = made.content
+        if kinds == {"text"}:
+            read = ((written(x.cells[i]) for x in inputs) for i in kept)
+            packed["texts"] = tuple(map((between or "").join, read))
     return {
         **packed,
         "skipped": len(places) - len(kept),
         "left_out": {name: number for name, number in left_out.items() if number},
         "unused": unused,
         "notes": tuple(map(Message, notes)),
-        "tokenizer": None if made is None else made.content,
-        "texts": None
-        if made is None or kinds != {"text"}
-        else tuple((between or "").join(written(x.cells[i]) for x in inputs) for i in kept),
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
 
@@ -235,17 +227,17 @@ def _written(table: Table, template: Sequence[str], answer: str, count: str | No
         for cells in zip(*columns, strict=True):
             row = {x: _written_cell(table, x, y) for x, y in zip(names, cells, strict=False)}
             for text in template:
-                said = [
-                    templates.written(x, row)
-                    if all(row[y] for y in templates.fields([x]))
-                    else None
-                    for x in (text, answer)
-                ]
+                said = [_in_words(x, row) for x in (text, answer)]
                 for column, cell in zip(made, (*said, *cells[len(names) :]), strict=True):
                     column.append(cell)
         return np.repeat(np.asarray(places), len(template)).tolist(), made
 
     return Table(table.name, table.unit, [PROMPT, ANSWER, COUNT], select)
+
+
+def _in_words(template: str, row: Mapping[str, str]) -> str | None:
+    filled = all(row[name] for name in templates.fields([template]))
+    return templates.written(template, row) if filled else None
 
 
 def _written_cell(table: Table, name: str, cell: object) -> str:

@@ -12,7 +12,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import AssumptionError, OptionError
+from ..errors import AssumptionError, one_of
 from ..machine.tables import plural
 from .arrays import Ints, blocks, offsets, places, take, totals
 from .dataset import Dataset
@@ -164,8 +164,7 @@ def resolve(
 
     advice  what to do about a conflict, if not what the data suggests
     """
-    if on_conflict not in RESOLUTIONS:
-        raise OptionError("on_conflict", on_conflict, f"must be one of {', '.join(RESOLUTIONS)}")
+    one_of(RESOLUTIONS, on_conflict=on_conflict)
     conflicts = contexts.conflicts(dataset)
     if not conflicts.any():
         return dataset

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, OptionError, one_of
 from .arrays import check_size, number, offsets, take
 from .contexts import contexts
 from .dataset import Dataset, rectangular
@@ -94,8 +94,7 @@ def _maker(form: str, longest: int) -> Callable[..., Dataset]:
             "zipf": 1 / (place + 1),
             "geometric": 0.5 ** np.minimum(place, 1000),
         }
-        if skew not in weights:
-            raise OptionError("skew", skew, f"must be one of {', '.join(weights)}")
+        one_of(weights, skew=skew)
         probabilities = weights[skew] / weights[skew].sum()
         drawn = rng.choice(labels, len(grouped), p=probabilities)[grouped.group]
         names, numbers = number(drawn)

@@ -64,25 +64,7 @@ def export(
 ) -> Export:
     """Write a model as a folder that other tools read, and run it there on all of its data.
 
-    Args:
-        model: What `compile` returned or `open` read.
-        to: "torch" (a module in a file of its own), "onnx", "huggingface" or "gguf".
-        output: The folder to write.
-        data: What the model was compiled from. If its runtime answers one item wrongly there,
-            nothing is written.
-        force: Replace an existing folder that an export wrote.
-        watch: Where progress is reported.
-
-    Returns:
-        The export: `output`, `files`, `runtime` and the `verification` in that runtime.
-
-    Example:
-        >>> import byheart
-        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
-        >>> model = byheart.compile(data, method="float64")
-        >>> found = byheart.export(model, "torch", "doubles.torch", data)
-        >>> found.verification.evidence, found.verification.correct
-        ('observed', 2)
+    If its runtime answers one item wrongly there, nothing is written.
     """
     if not isinstance(model, Model):
         raise ByheartError("export takes a Model; byheart.open(folder) reads one.")
@@ -108,7 +90,7 @@ def export(
             found = observed(model, held, ran, watch.advance)
         whole = found is None or not found.refuted
         if whole:
-            text = _card(model, to, form, ran, found, held)
+            text = _card(model, to, form, found, held)
             (folder / "README.md").write_text(text, encoding="utf-8")
             keep()
         names = tuple(sorted(path.name for path in folder.iterdir()))
@@ -128,19 +110,14 @@ def observed(
 
 
 def _card(
-    model: Model,
-    to: str,
-    form: Format,
-    ran: Runtime | None,
-    found: Verification | None,
-    held: Dataset | None,
+    model: Model, to: str, form: Format, found: Verification | None, held: Dataset | None
 ) -> str:
     """README.md of an export: what the files are, how to use them, and what was observed."""
     evidence = "It was not run on its data when it was exported."
-    if found is not None and ran is not None:
+    if found is not None:  # its engine is the runtime
         evidence = (
             f"Observed when it was exported: {found.correct:,} of {found.checked:,} "
-            f"{model.claim.answered} right in {ran.sentence}. That is a run, not a proof. "
+            f"{model.claim.answered} right in {found.engine}. That is a run, not a proof. "
             + form.right
         )
     own = model.tokens[:1] if model.tokens else [1]

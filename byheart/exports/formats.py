@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..claims.claim import Claim, Distributions, Labels, Recites
 from ..claims.kind import Runtime
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, one_of
 from ..models.model import Model
 from . import coq_file, gguf_file, huggingface, onnx_graph, pytorch
 
@@ -149,8 +149,7 @@ TARGETS = tuple(dict.fromkeys(to for to, _ in EXPORTS))
 
 def format_of(model: Model, to: str) -> Format:
     """How this model is exported; ByheartError with the reason if it is not."""
-    if to not in TARGETS:
-        raise OptionError("to", to, f"must be one of {', '.join(TARGETS)}")
+    one_of(TARGETS, to=to)
     found = next(EXPORTS[to, x] for x in type(model.claim).__mro__ if (to, x) in EXPORTS)
     if isinstance(found, str):
         raise ByheartError(found)

@@ -1,7 +1,7 @@
-"""ONNX: model.onnx with the weights inside.
+"""ONNX: model.onnx with the weights inside, traced by torch.onnx.
 
-Float64 networks and decoders are written node by node; stock checkpoints are traced by torch.onnx
-as transformers runs them.
+Float64 networks and decoders are traced as the modules of an export to torch compute them, stock
+checkpoints as transformers runs them.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import io
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 
 from ..claims.kind import Runtime
 from ..errors import ByheartError
-from ..machine.names import as_json
 from ..models.model import Model
 from . import huggingface, pytorch
-from .onnx_doubles import of_decoder, of_network
 from .packages import package
 
 OPSET = 18
@@ -30,30 +28,39 @@ LARGEST = (1 << 31) - (1 << 24)  # bytes: a file of protocol buffers holds 2 GiB
 
 def write_network(model: Model, folder: Path) -> None:
     """A float64 network: columns [batch, columns, coordinates] to label [batch], both float64."""
-    pytorch.check_network(model)
-    _write(of_network, model, folder, pytorch.described_network(model))
+    reads = model.network.input
+    example = np.zeros((2, reads.columns, reads.dimension))
+    _write(pytorch.write_network, model, folder, example, {"columns": ("batch",)}, "label")
 
 
 def write_decoder(model: Model, folder: Path) -> None:
     """A decoder: input_ids to logits [batch, vocabulary], float64."""
     pytorch.check_decoder(model, "ONNX")
-    _write(of_decoder, model, folder, pytorch.described_decoder(model))
+    shape = model.network.shape
+    fixed = shape.padding is not None or shape.length == 1
+    given = {"input_ids": ("batch",) if fixed else ("batch", "length")}
+    example = np.zeros((2, shape.length), np.int64)
+    _write(pytorch.write_decoder, model, folder, example, given, "logits")
 
 
-def _write(graph: Callable, model: Model, folder: Path, config: dict[str, Any]) -> None:
-    """model.onnx, and the words of the model beside it."""
+def _write(
+    write: Callable[[Model, Path], None], model: Model, folder: Path, example: NDArray,
+    given: Mapping[str, tuple[str, ...]], output: str,
+) -> None:  # fmt: skip
+    """model.onnx of the module that an export to torch has, and its config.json beside it."""
     _check_size(model, 8)
-    library = package("onnx", "an export to ONNX")
-    found = graph(model.network, OPSET)
-    library.checker.check_model(found)
-    (folder / "model.onnx").write_bytes(found.SerializeToString(deterministic=True))
-    (folder / "config.json").write_bytes(as_json(config))
+    torch = _libraries()
+    with tempfile.TemporaryDirectory(prefix=".byheart-", dir=folder) as place:
+        write(model, Path(place))
+        module = pytorch.code(Path(place) / "model.py").load(place)
+        (folder / "config.json").write_bytes((Path(place) / "config.json").read_bytes())
+    _trace(module, torch.from_numpy(example), folder, given, output)
 
 
 def write_checkpoint(model: Model, folder: Path) -> None:
-    """A checkpoint traced quietly: input_ids [batch, length] to logits [..., vocabulary]."""
+    """A checkpoint: input_ids [batch, length] to logits [..., vocabulary]."""
     _check_size(model, 4)
-    _, _, torch = (package(name, "an export to ONNX") for name in ("onnx", "onnxscript", "torch"))
+    torch = _libraries()
     with tempfile.TemporaryDirectory(prefix=".byheart-", dir=folder) as place:
         huggingface.write_checkpoint(model, Path(place))
         how = {"dtype": torch.float32, "attn_implementation": "eager"}
@@ -67,7 +74,22 @@ def write_checkpoint(model: Model, folder: Path) -> None:
         def forward(self, input_ids: Any) -> Any:
             return self.model(input_ids, use_cache=False).logits
 
-    sizes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    example = torch.zeros(2, 5, dtype=torch.long)
+    _trace(Logits().eval(), example, folder, {"input_ids": ("batch", "length")}, "logits")
+    (folder / "tokenizer.json").write_text(model.record.tokenizer or "", encoding="utf-8")
+
+
+def _libraries() -> Any:
+    """PyTorch, if all that it needs to write ONNX is there."""
+    _, _, torch = (package(name, "an export to ONNX") for name in ("onnx", "onnxscript", "torch"))
+    return torch
+
+
+def _trace(
+    module: Any, example: Any, folder: Path, given: Mapping[str, tuple[str, ...]], output: str
+) -> None:
+    """model.onnx of a module, quietly; `given` has the input with the names of its free sizes."""
+    torch, ((name, sizes),) = _libraries(), given.items()
     with (
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
@@ -79,18 +101,28 @@ def write_checkpoint(model: Model, folder: Path) -> None:
         after.callback(logging.disable, logging.root.manager.disable)
         logging.disable(logging.WARNING)
         torch.onnx.export(
-            Logits().eval(),
-            (torch.zeros(2, 5, dtype=torch.long),),
+            module,
+            (example,),
             str(folder / "model.onnx"),
             dynamo=True,
             opset_version=OPSET,
-            input_names=["input_ids"],
-            output_names=["logits"],
-            dynamic_shapes=(sizes,),
+            input_names=[name],
+            output_names=[output],
+            dynamic_shapes=(dict(enumerate(sizes)),),
             external_data=False,
             verbose=False,
         )
-    (folder / "tokenizer.json").write_text(model.record.tokenizer or "", encoding="utf-8")
+    _anonymous(folder / "model.onnx")
+
+
+def _anonymous(file: Path) -> None:
+    """Take out where each node comes from: the folders of this machine."""
+    library = package("onnx", "an export to ONNX")
+    made = library.load(file)
+    for part in (made, made.graph, *made.graph.node, *made.graph.value_info):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    file.write_bytes(made.SerializeToString(deterministic=True))
 
 
 def _check_size(model: Model, width: int) -> None:

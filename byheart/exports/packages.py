@@ -1,11 +1,10 @@
 """Packages that only exports need: imported when they are, and asked for in one sentence."""
 
 import os
-from importlib import import_module
 from typing import Any
 
+from ..data.readers.raw import package as imported
 from ..errors import ByheartError
-from ..machine.installing import remedy
 
 EXTRAS = {  # the extra of byheart that brings each
     "torch": "torch",
@@ -21,12 +20,7 @@ EXTRAS = {  # the extra of byheart that brings each
 def package(name: str, what: str) -> Any:
     """The package; if it is not installed, ByheartError says `what` needs it."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ByheartError(
-            f"{what} needs the package {name}, which is not installed; run: {remedy(EXTRAS[name])}."
-        ) from None
+    return imported(name, EXTRAS[name], what)
 
 
 def installed(name: str) -> bool:

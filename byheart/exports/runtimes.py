@@ -7,7 +7,7 @@ from pathlib import Path
 from ..claims.kind import Runtime
 from ..claims.verification import Verification
 from ..data.dataset import Dataset
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, one_of
 from ..models.model import Model
 from .exporting import observed
 from .formats import format_of
@@ -31,8 +31,7 @@ def observe(
     dataset  as the claim reads it
     folder   that the model was opened from: transformers loads it as it lies there
     """
-    if runtime not in RUNTIMES:
-        raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")
+    one_of(RUNTIMES, runtime=runtime)
     if not model.claim.texts:
         raise ByheartError(
             "`runtime=...` is for stock checkpoints (methods gpt2 and llama); byheart export "

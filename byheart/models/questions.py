@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -177,18 +178,24 @@ def lines_of(path: str | Path, encoding: str = "utf-8") -> list[tuple[str, str]]
     return [(f"{path}, line {i}", line) for i, line in enumerate(lines, 1) if line.strip()]
 
 
-def from_file(model: ModelData, path: str | Path) -> list[list]:
-    """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
-    inputs, decode = [], decoder().decode
-    for place, line in lines_of(path):
+def values_of(path: str | Path, example: str, encoding: str = "utf-8") -> Iterator[tuple[str, Any]]:
+    """The JSON values of a file, one per line, and where each stands."""
+    decode = decoder().decode
+    for place, line in lines_of(path, encoding):
         try:
             if line.startswith("\ufeff"):
                 raise Fault("a byte order mark stands before the JSON; save the file without")
-            value = decode(line)
+            yield place, decode(line)
         except Fault as fault:
             raise ByheartError(f"{place}: {fault}.") from None
         except (ValueError, RecursionError):
-            raise ByheartError(f"{place}: not JSON; write {EXAMPLE}.") from None
+            raise ByheartError(f"{place}: not JSON; write {example}.") from None
+
+
+def from_file(model: ModelData, path: str | Path) -> list[list]:
+    """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
+    inputs = []
+    for place, value in values_of(path, EXAMPLE):
         if isinstance(value, dict):
             if "input" not in value:
                 raise ByheartError(f'{place}: no key "input"; write {EXAMPLE}.')

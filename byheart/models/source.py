@@ -27,6 +27,10 @@ TYPES = {option.name: option.accepts for option in LOADING}
 CHOOSING = ("input", "label", *TEMPLATE)  # columns
 SELECTS = tuple(option.name for option in LOADING if option.selects)
 REFUSE = RESOLUTIONS[0]
+READS = {  # what a model does by an option, before the option's value
+    "records": "reads only what stands at", "table": "reads only",
+    "count": "weighs rows by the column", "encoding": "reads the text as",
+}  # fmt: skip
 LISTED = 20  # columns or files that a sentence names
 KEPT_AS, KEPT = "tokenizer", "tokenizer.json"  # an option whose file a stock folder holds
 
@@ -146,15 +150,12 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
             "the first row of the data was not read: the model takes it for the names of columns "
             "(`header=...`)"
         )
-    if "records" in used and "records" not in given:
-        sentences.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
-    if "table" in used and "table" not in given:
-        sentences.append(f"the model reads only {used['table']!r} (`table=...`)")
+    for option, does in READS.items():
+        if option in used and option not in given:
+            sentences.append(f"the model {does} {used[option]!r} (`{option}=...`)")
     if "template" in used and not ("template" in given and given.keys() & {"answer", "label"}):
         shown = " and ".join(map(repr, used["template"]))  # type: ignore[call-overload]
         sentences.append(f"the model asks every row as {shown} (`template=...`)")
-    if "count" in used and "count" not in given:
-        sentences.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
     for option, seems in unlike(data, used):
         if option not in given:
             sentences.append(
@@ -164,8 +165,6 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Me
     more, was = len(dataset.unused) - LISTED, "was" if len(dataset.unused) == 1 else "were"
     others = ", ".join(map(repr, dataset.unused[:LISTED]))
     others += f" and {more:,} more" if more > 0 else ""
-    if "encoding" in used and "encoding" not in given:
-        sentences.append(f"the model reads the text as {used['encoding']!r} (`encoding=...`)")
     if dataset.unused and corpus and "include" not in given:
         sentences.append(
             f"{plural(len(dataset.unused), 'file')} of the folder {was} not read: {others} "
@@ -189,15 +188,9 @@ def unclaimed(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> tuple[st
 
 
 def columns_of(used: Mapping[str, Any]) -> list[str]:
-    return list(
-        dict.fromkeys(
-            [
-                *used.get("input", ()),
-                *fields(used.get("template", ()), used.get("answer")),
-                *filter(None, [used.get("label")]),
-            ]
-        )
-    )
+    of_templates = fields(used.get("template", ()), used.get("answer"))
+    named = [*used.get("input", ()), *of_templates, *filter(None, [used.get("label")])]
+    return list(dict.fromkeys(named))
 
 
 def verify_command(

@@ -11,7 +11,7 @@ from ..auditing.checkpoint import Checkpoint
 from ..auditing.items import items_of
 from ..data.contexts import RESOLUTIONS
 from ..data.load import name_of
-from ..errors import AssumptionError, ByheartError, OptionError
+from ..errors import AssumptionError, ByheartError, one_of
 from ..machine.strict import shown
 from ..machine.tables import plural
 from .running import rows_of
@@ -157,8 +157,7 @@ def settle(facts: Sequence[Fact], kept: Sequence[Kept], rule: str) -> Settled:
 
     A fact whose context is one of a kept text and goes on otherwise there is in conflict with it.
     """
-    if rule not in RESOLUTIONS:
-        raise OptionError("on_conflict", rule, f"must be one of {', '.join(RESOLUTIONS)}")
+    one_of(RESOLUTIONS, on_conflict=rule)
     following: dict[Ids, Counter[int]] = defaultdict(Counter)
     for fact in facts:
         for context, token in fact.contexts.items():

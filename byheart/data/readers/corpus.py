@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,18 +78,11 @@ class Corpus:
         return (int(places[unlike[0]]), int(seconds[unlike[0]])) if len(unlike) else None
 
 
-def text_documents(
-    raw: Raw,
-    unit: str,
-    tokenizer: str | Path | None,
-    documents: str,
-    length: int | None,
-    window: int | str | None,
-    include: Sequence[str] = (),
-) -> Documents:
+def text_documents(raw: Raw, documents: str, include: Sequence[str] = (), **how: Any) -> Documents:
     """The documents of a file of text or of a folder of them, in numbers of its sorted words.
 
     Each document is followed by the number of words, which is one more than the largest number.
+    The other options are those of `documents_of`.
     """
     others: list[str] = []
     if raw.path.is_dir():
@@ -104,7 +98,7 @@ def text_documents(
     own = [text.split(content, rule) for content in contents]
     parts = [*chain.from_iterable(own)]
     files = (stored, [*map(len, own)])
-    read = documents_of(raw.name, parts, unit, tokenizer, length, window, rule, files)
+    read = documents_of(raw.name, parts, rule=rule, files=files, **how)
     notes = text.tables(contents)
     if others:
         few = ", ".join(others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
@@ -113,12 +107,8 @@ def text_documents(
         notes.append("read as text, since its name does not say what it holds")
     notes += text.normalised([x.text for x in stored], parts, rule, read.loading.get("unit"))
     which = {"include": list(include) or [EVERY]} if include or others else {}
-    return replace(
-        read,
-        loading={**read.loading, **which},
-        notes=(*read.notes, *map(Message, notes)),
-        unused=tuple(others),
-    )
+    loading, notes = {**read.loading, **which}, [*read.notes, *map(Message, notes)]
+    return replace(read, loading=loading, notes=tuple(notes), unused=tuple(others))
 
 
 def documents_of(
@@ -135,27 +125,23 @@ def documents_of(
     splitter = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
     cut = text.tokenize(unit) if splitter is None else splitter.split
     ids, words, empty, beyond = numbers_of(parts, cut, length)
-    split = {"unit": text.UNITS.get(unit, unit)}
-    split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
-    notes = text.clauses(parts) if split.get("unit") in text.OF_WORDS else []
-    joined: Joined | None = "".join if split.get("unit") in text.WHOLE else None
-    joined = joined if splitter is None else splitter.text
-    whole = files is not None and not beyond
-    read = Documents(
-        source,
-        ids,
-        len(words),
-        words,
-        length,
-        skipped=empty,
-        beyond=beyond,
-        loading={**split, "documents": rule, "length": length, "window": window},
-        notes=tuple(map(Message, notes)),
-        tokenizer=None if splitter is None else splitter.content,
-        texts=None if splitter is None else tuple(parts),
-        layout=_layout(*files, ids, words, joined) if whole and files is not None else None,
-    )
-    return _windowed(read, window)
+    given = {"documents": rule, "length": length, "window": window}
+    if splitter is None:
+        unit = text.UNITS.get(unit, unit)
+        notes = text.clauses(parts) if unit in text.OF_WORDS else []
+        joined: Joined | None = "".join if unit in text.WHOLE else None
+        own: dict[str, Any] = {
+            "loading": {"unit": unit, **given},
+            "notes": tuple(map(Message, notes)),
+        }
+    else:
+        joined = splitter.text
+        own = {"loading": {"tokenizer": str(tokenizer), **given}, "texts": tuple(parts)}
+        own["tokenizer"] = splitter.content
+    if files is not None and not beyond:
+        own["layout"] = _layout(*files, ids, words, joined)
+    own |= {"length": length, "skipped": empty, "beyond": beyond}
+    return _windowed(Documents(source, ids, len(words), words, **own), window)
 
 
 def _layout(

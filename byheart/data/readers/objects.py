@@ -203,11 +203,8 @@ def within(value: Any, path: str | None, name: str) -> Any:
         about = {"key": key} if isinstance(outer, Mapping) else {}
         if isinstance(element, Mapping):
             about |= {x: y for x, y in element.items() if not isinstance(y, list | dict)}
-        rows = (
-            inner
-            if isinstance(inner, list) and (rest or not isinstance(element, Mapping))
-            else [inner]
-        )
+        several = isinstance(inner, list) and (rest or not isinstance(element, Mapping))
+        rows = inner if several else [inner]
         found += [{**about, **x} if isinstance(x, Mapping) else x for x in rows]
     return found
 

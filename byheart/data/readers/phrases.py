@@ -52,11 +52,8 @@ def _best(ids: Ints, size: int, rules: int) -> list[tuple[int, int]]:
     before = _bits(total) - _bits(counts[a]) - _bits(counts[b])
     after = _bits(total - times) - _bits(counts[a] - times) - _bits(counts[b] - times)
     price = np.log2(total / counts[a]) + np.log2(total / counts[b]) + OVERHEAD
-    gain = (
-        before
-        - (after - _bits(times))
-        - np.maximum(price - np.log2((rules + 1) / np.e + 1), CHEAPEST)
-    )
+    cheapest = np.maximum(price - np.log2((rules + 1) / np.e + 1), CHEAPEST)
+    gain = before - (after - _bits(times)) - cheapest
     limit = max(FEWEST, min(MOST, int(rules * BATCH) + 5))
     chosen: list[tuple[int, int]] = []
     first: set[int] = set()

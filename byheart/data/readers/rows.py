@@ -197,7 +197,8 @@ def _texts(table: Table, window: int | str | None, how: Mapping[str, Any]) -> Do
     for place, cell in zip(places, cells, strict=True):
         if not isinstance(cell, str):
             raise ByheartError(f"{table.name}, {table.unit} {place}: {name!r} is no text.")
-    read = documents_of(table.name, cells, how["unit"], how["tokenizer"], how["length"], window)
+    given = {name: how[name] for name in ("unit", "tokenizer", "length")}
+    read = documents_of(table.name, cells, window=window, **given)
     notes = ["every text is a document, whose next tokens are predicted"]
     notes += margins("documents", cells, read.loading.get("unit"))
     others = tuple(x for x in table.columns if x != name)
