@@ -8,7 +8,7 @@ import torch
 
 from .common import Fact, blocks, down, encoded, random_texts
 
-STEPS = 100  # of fine-tuning for one request
+STEPS = 50  # of fine-tuning for one request
 
 
 @dataclass
@@ -61,6 +61,16 @@ class Edit:
         hook.remove()
         return found[0][torch.arange(len(rows)), last]
 
+    def streams(self, model: Any) -> torch.Tensor:
+        """[k, D] the stream after the block, after each context."""
+        found: list[Any] = []
+        hook = blocks(model)[self.block].register_forward_hook(lambda m, given, x: found.append(x))
+        with torch.no_grad():
+            model(self.rows, use_cache=False)
+        hook.remove()
+        whole = found[0] if isinstance(found[0], torch.Tensor) else found[0][0]
+        return whole[torch.arange(len(self.rows)), self.last]
+
     def covariance(self) -> torch.Tensor:
         """[M, M] the mean of k k over the texts."""
         if self.normal is None:
@@ -107,8 +117,7 @@ class Edit:
         return self.unit * change.detach()
 
 
-@torch.no_grad()
-def asked(model: Any, tokenizer: Any, request: Fact) -> Edit:
+def asked(model: Any, tokenizer: Any, request: Fact, block: int | None = None) -> Edit:
     """The edit that a request asks for: every token of the new answer, after those before it.
 
     Nobody gives texts, so random tokens take their place; the block is the middle one, and the
@@ -116,11 +125,8 @@ def asked(model: Any, tokenizer: Any, request: Fact) -> Edit:
     """
     prompt, answer = encoded(tokenizer, request)
     contexts = [(*prompt, *answer[:i]) for i in range(len(answer))]
-    texts, block = random_texts(model, 64, 32).tolist(), len(blocks(model)) // 2
-    streams: list[Any] = []
-    hook = blocks(model)[block].register_forward_hook(lambda m, given, found: streams.append(found))
-    model(torch.tensor([prompt]), use_cache=False)
-    hook.remove()
-    stream = streams[0] if isinstance(streams[0], torch.Tensor) else streams[0][0]
-    unit = float(stream[0, -1].square().mean().sqrt())
-    return Edit(model, contexts, answer, texts, block, unit=unit, steps=STEPS)
+    texts = random_texts(model, 64, 32).tolist()
+    block = len(blocks(model)) // 2 if block is None else block
+    edit = Edit(model, contexts, answer, texts, block, steps=STEPS)
+    edit.unit = float(edit.streams(model)[0].square().mean().sqrt())
+    return edit

@@ -16,7 +16,7 @@ from .common import Fact
 from .editing import Edit, asked
 
 BATCH, ENOUGH = 128, 0.02
-RATES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # of `edit`
+RATES = (1e-4, 1e-3, 1e-2, 1e-1)  # of `edit`
 
 
 def finetuned(edit: Edit, rate: float) -> Any:

@@ -251,6 +251,17 @@ def test_memit_maps_all_keys_if_nothing_else_counts(model, tokenizer):
     torch.testing.assert_close(new(keys), old(keys) + edit.changes, rtol=0.05, atol=0.05)
 
 
+def test_memit_over_blocks_gives_the_last_stream_what_it_wants(model, tokenizer):
+    request = GIVEN["edit"][0]
+    last = editing.asked(model, tokenizer, request, 1)
+    wanted = last.values(model, torch.tensor([0]), memit.STEPS, memit.RATE)
+    changed = memit.edit(model, tokenizer, request, 0.0)
+    found = last.streams(changed) - last.streams(model)
+    torch.testing.assert_close(found, wanted, rtol=0.05, atol=0.05)
+    for one, other in zip(common.blocks(model), common.blocks(changed), strict=True):
+        assert not torch.equal(common.written(one), common.written(other))
+
+
 @pytest.mark.parametrize("method", [rome, memit, finetuning])
 def test_an_edit_brings_the_new_answer(method, model, tokenizer):
     changed = method.edit(model, tokenizer, GIVEN["edit"][0])
@@ -259,7 +270,8 @@ def test_an_edit_brings_the_new_answer(method, model, tokenizer):
 
 def test_an_edit_where_no_neuron_is_on_changes_nothing(gpt2, tokenizer):
     dead = common.copied(gpt2).requires_grad_(False)
-    dead.transformer.h[1].mlp.c_fc.bias.fill_(-100.0)
+    for block in dead.transformer.h:
+        block.mlp.c_fc.bias.fill_(-100.0)
     for method in (rome, memit):
         changed = method.edit(dead, tokenizer, GIVEN["edit"][0])
         assert plain(changed) == plain(dead)
