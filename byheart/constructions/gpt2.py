@@ -14,6 +14,9 @@ Guarantee    G1  The logit of the correct token is the largest, for every execut
              G3  Where no neuron is on, the answer is the end token. A context whose cosine with
                  every stored one is below 1 - `reach` turns none on, as long as the keys are the
                  contexts themselves; the keys of the tightest few are fitted.
+             G4  distributions=True: two answers of one prompt are no conflict (A1). In every such
+                 execution the softmax after every context is within `gap` nats (0.01 if none is
+                 named) of how often the data goes on with each token, ends of texts included.
 Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, where hash-fold-retrieve
                  needs less than one.
              D2  Precision: the construction is in real numbers, the weights are rounded to the type
@@ -24,6 +27,8 @@ Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, wher
                  given: most parameters of a small checkpoint are its embedding.
              D5  noise=N: N more neurons in each block are on at every place of every text, so no
                  output of a hidden layer is 0. They write into lanes that no answer is read from.
+             D6  distributions=True: G4 takes the place of G1. What a neuron writes is fitted by
+                 Newton's method, in doubles (stock/shares.py).
 Notation     V vocabulary, D width, H heads, P context length, L layers, M neurons per layer. Lanes
              of the stream: token (a balanced word of +-1), place (waves in three phases), flag
              (place 0), hash (written by attention), out (written by the memory).
@@ -103,7 +108,7 @@ class StockGPT2(Located):
             if graded or self.superposed is not None or self.weights != "float32":
                 raise ByheartError(
                     "`distributions=True` has one neuron per context, in one block of float32; "
-                    "leave out layers, copies, blocks, decoys, superposed, minimise and weights."
+                    "leave out layers, copies, blocks, decoys, noise, superposed and weights."
                 )
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:

@@ -37,10 +37,10 @@ def drawing(model: ModelData, seed: int = 0) -> Choose:
         while True:
             (probabilities,) = kind.distributions(model, [[*row, *said]])
             said.append(int(random.choice(len(model.labels), p=probabilities)))
-            label = model.labels[said[-1]]
+            label, end = model.labels[said[-1]], getattr(model.claim, "end", None)
             if not model.claim.chained:
-                return replace(answer, label=label)
-            if label == model.claim.end or len(row) + len(said) > model.length:
+                return replace(answer, label=None if label == end else label)
+            if label == end or len(row) + len(said) > model.length:
                 from ..stock.answer import spoken  # of no other model
 
                 return replace(answer, label=spoken(model, said))

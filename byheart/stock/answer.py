@@ -44,31 +44,26 @@ def answers(model: StockModel, sequences: Sequence[Sequence[Token]]) -> list[Ans
         return [_likely(model, tokens) for tokens in sequences]
     rows = [numbers(model, tokens) for tokens in sequences]
     growing = {i: row for i, row in enumerate(rows) if row is not None}
-    spoken: dict[int, list[int]] = {i: [] for i in growing}
+    said: dict[int, list[int]] = {i: [] for i in growing}
     end = model.places[model.claim.end]
-    assert model.tokens is not None
     longest = max((len(x.tokens) + 1 for x in model.claim.holders), default=0)
     most = max(MAX_TOKENS, longest) if model.claim.labels_are == TEXT else 1
     while growing:
-        if max(map(len, spoken.values())) == most:
+        if max(map(len, said.values())) == most:
             if model.claim.labels_are == TOKEN:
                 break
             raise ByheartError(f"the model goes on for {most:,} tokens without the end of a text.")
         found = forward.answers(model.network, list(growing.values()))
         for i, token in zip(list(growing), found.tolist(), strict=True):
-            spoken[i].append(token)
+            said[i].append(token)
             growing[i] = [*growing[i], token]
             if token == end or len(growing[i]) > model.length:
                 del growing[i]
     result = []
     for i, tokens in enumerate(sequences):
-        words = [str(model.tokens[x]) for x in spoken.get(i, ())]
-        if not words or words == [model.claim.end]:
-            result.append(Answer(tokens, None, False))
-        elif model.claim.labels_are == TOKEN:
-            result.append(Answer(tokens, words[0], None))
-        else:
-            result.append(Answer(tokens, vocabulary(model).text(words).removeprefix(" "), None))
+        unknown = said.get(i, []) in ([], [end])
+        label = None if unknown else spoken(model, said[i])
+        result.append(Answer(tokens, label, False if unknown else None))
     return result
 
 

@@ -58,48 +58,12 @@ class Margins:
 def margins(
     network: Checkpoint,
     sequences: Sequence[NDArray],
-    answers: NDArray[np.int64],
+    answers: NDArray[np.int64] | Targets,
     progress: Callable[[int], None] | None = None,
 ) -> Margins:
-    """Rigorous margins of the answers after sequences, in the type of the network."""
+    """Rigorous margins of the answers after sequences, in the type of the network.
 
-    def last(at: Stream, rows: slice) -> Floats:
-        return _last(network, at, answers[rows], lambda found: found.min(axis=1))
-
-    return enclosed(network, sequences, last, progress)
-
-
-def divergences(
-    network: Checkpoint, targets: Targets, progress: Callable[[int], None] | None = None
-) -> Margins:
-    """Of each context, instead of a margin, an upper bound of the divergence in nats.
-
-    With shares p and logits l, the divergence is sum_i p_i log p_i + log sum_j exp(l_j - l_p),
-    where l_p = sum_i p_i l_i; of its logarithm the differences are bounded, with what all logits
-    have in common.
-    """
-    p, vocabulary = targets.probabilities, network.size("vocabulary")
-    known = np.add.reduceat(p * np.log(p), targets.ends[:-1])
-
-    def last(at: Stream, rows: slice) -> Floats:
-        part = targets.subset(np.arange(len(targets))[rows])
-        shares = np.zeros((len(part), vocabulary))
-        owner = np.repeat(np.arange(len(part)), part.support)
-        shares[owner, part.following] = part.probabilities
-        with np.errstate(over="ignore"):
-            found = _last(network, at, shares, lambda x: -np.log(np.exp(-x).sum(axis=1)))
-        return (known[rows] - found) * (1 + 1e-9) + 1e-9  # of the doubles in which this is computed
-
-    return enclosed(network, targets.sequences, last, progress)
-
-
-def enclosed(
-    network: Checkpoint,
-    sequences: Sequence[NDArray],
-    last: Callable[[Stream, slice], Floats],
-    progress: Callable[[int], None] | None = None,
-) -> Margins:
-    """What `last` says of the streams before the last norm, and the neurons that are on.
+    Of targets, whose sequences these are, bounds of the divergences from above instead, in nats.
 
     Raises:
         Unbounded: The network is not one that can be bounded in this way.
@@ -126,7 +90,10 @@ def enclosed(
             fired = np.column_stack([fired[:, 0] + begin, np.full(len(fired), layer), fired[:, 1]])
             on.append(fired)
             sure[rows] &= certain
-        found[rows] = last(at, rows)
+        if isinstance(answers, Targets):
+            found[rows] = _divergences(network, at, answers.subset(np.arange(count)[rows]))
+        else:
+            found[rows] = _last(network, at, answers[rows], lambda x: x.min(axis=1))
         if progress is not None:
             progress(len(at.x))
     return Margins(found, np.concatenate(on), sure, gap)
@@ -413,6 +380,16 @@ def _last(
         )
         found[rows] = np.min(np.stack(list(margins)), axis=0)
     return found
+
+
+def _divergences(network: Checkpoint, at: Stream, wanted: Targets) -> Floats:
+    """At most sum_i p_i log p_i + log sum_j exp(l_j - sum_i p_i l_i) of shares p and logits l."""
+    p, shares = wanted.probabilities, np.zeros((len(wanted), network.size("vocabulary")))
+    shares[np.repeat(np.arange(len(wanted)), wanted.support), wanted.following] = p
+    with np.errstate(over="ignore"):
+        found = _last(network, at, shares, lambda x: -np.log(np.exp(-x).sum(axis=1)))
+    found = np.add.reduceat(p * np.log(p), wanted.ends[:-1]) - found
+    return found * (1 + 1e-9) + 1e-9  # of these doubles
 
 
 def differences(network: Checkpoint, at: Stream, answers: NDArray) -> Floats:

@@ -125,7 +125,7 @@ def verify(model: StockModel, dataset: Dataset, how: Judging) -> Verification:
 def _drawn(model: StockModel, claim: Draws, dataset: Dataset, how: Judging) -> Verification:
     """Bound the divergence of every context, or observe it where there is no bound."""
     from .arithmetic import Unbounded
-    from .enclose import divergences
+    from .enclose import margins
     from .forward import last_logits
 
     untrue = _misquoted(claim, *numbered(model, dataset))
@@ -133,7 +133,7 @@ def _drawn(model: StockModel, claim: Draws, dataset: Dataset, how: Judging) -> V
     def found(wanted: Targets) -> Divergences:
         run = _run(model, wanted, lambda tokens: last_logits(model.network, tokens, np.float32))
         try:
-            bound = divergences(model.network, wanted, how.progress)
+            bound = margins(model.network, wanted.sequences, wanted, how.progress)
         except Unbounded as error:
             return replace(run, engine=f"numpy ({error})")
         untrue.extend(_untrue(claim, wanted.sequences, bound))
@@ -256,22 +256,15 @@ def unfitting(model: StockModel, dataset: Dataset) -> str | None:
 def observed(
     model: StockModel, dataset: Dataset, runtime: Runtime, progress: Progress
 ) -> tuple[int, list[str]]:
-    """The likeliest next token after every sequence; and every text as the library generates it.
-
-    Of distributions, their divergence after every context.
-    """
+    """The likeliest next token after every sequence, and every text as the library generates it;
+    or the divergence after every context."""
     assert model.tokens is not None
     if isinstance(model.claim, Draws):
         if (run := runtime.run) is None:
             raise ByheartError(f"{runtime.name} gives no logits here, and so no distributions.")
         targets = over(dataset, contexts(model, dataset), model.labels)
-        ran = judged(
-            targets,
-            model.claim.gap,
-            Judging(),
-            lambda wanted: _run(model, wanted, lambda tokens: run(tokens)[:, -1]),
-            model.labels,
-        )
+        values = _run(model, targets, lambda tokens: run(tokens)[:, -1])
+        ran = judged(targets, model.claim.gap, Judging(), lambda _: values, model.labels)
         return ran.checked, list(ran.failures)
     sequences, wanted = numbered(model, dataset)
     generates = runtime.generate is not None

@@ -53,9 +53,7 @@ def facts_of(
 def lines(claim: Recites, vocabulary: Vocabulary) -> list[Piece]:
     holders = {holder.tokens.tobytes(): holder for holder in claim.holders}
     shares = {
-        (holder.tokens.tobytes(), token): share
-        for holder in claim.holders
-        for token, share in (holder.shares or {}).items()
+        (x.tokens.tobytes(), t): p for x in claim.holders for t, p in (x.shares or {}).items()
     }
     found: list[Piece] = []
     for fact in claim.facts:

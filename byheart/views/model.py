@@ -42,9 +42,8 @@ def verdict(
         ran = f"{runtime['name']} {runtime['version']}, {runtime['dtype']}"
         means["observed"] = f" in {ran}: not a proof"
     text = Text(word, style=STYLES.get(word, ""))
-    unit, right = own.UNIT, own.CORRECT
-    if summary.model.claim.probabilities:
-        unit, right = "context", "within the gap"
+    shares = summary.model.claim.probabilities
+    unit, right = ("context", "within the gap") if shares else (own.UNIT, own.CORRECT)
     what = f"{named(found.checked, unit)} {right}"
     text.append(f"  {number(found.correct)} of {number(found.checked)} {what}", "default")
     if about == "tokens":

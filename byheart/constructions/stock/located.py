@@ -207,24 +207,27 @@ class Located(Construction):
         return self.built(dataset, network, holders, always, tries, note)
 
     def begun(
-        self, plan: Plan, answers: NDArray, known: list[NDArray], stored: NDArray, watch: Watch
+        self,
+        plan: Plan,
+        answers: NDArray,
+        known: list[NDArray],
+        stored: NDArray,
+        watch: Watch,
+        tries: int = 1,
     ) -> tuple[Plan, Shell, Floats, Memory, int, np.random.Generator]:
         """The checkpoint up to its memory, in a wider plan where contexts come too near; the
         streams [N, D] that the memory adds to, its neurons, and how many plans were tried."""
-        step = -(-WIDER // plan.heads) * plan.heads
-        for tries in range(1, TRIES + 1):  # each plan is larger than the last
-            random = np.random.default_rng(self.seed)
-            shell = self.shell(plan, answers, random)
-            before, streams = first_streams(shell.network, texts_of(known))
-            try:
-                neurons = self.remembered(plan, streams, stored)
-                return plan, shell, before, neurons, tries, random
-            except AssumptionError:
-                if self.width or tries == TRIES:
-                    raise
-                plan = plan._replace(width=plan.width + step)
-                watch.note(f"contexts come too near: trying {plan.width} lanes")
-        raise AssertionError("a try returns or raises")
+        random = np.random.default_rng(self.seed)
+        shell = self.shell(plan, answers, random)
+        before, streams = first_streams(shell.network, texts_of(known))
+        try:
+            return plan, shell, before, self.remembered(plan, streams, stored), tries, random
+        except AssumptionError:
+            if self.width or tries == TRIES:
+                raise
+        plan = plan._replace(width=plan.width + -(-WIDER // plan.heads) * plan.heads)
+        watch.note(f"contexts come too near: trying {plan.width} lanes")
+        return self.begun(plan, answers, known, stored, watch, tries + 1)
 
     def built(
         self,

@@ -1,15 +1,13 @@
 """Shares: stock checkpoints whose softmax gives the tokens after a context their shares.
 
-One neuron per context, as elsewhere, but what it writes is not the code of one token. Let C be the
-codes of the tokens that follow anywhere (all others are held back, as in superposition). The
-divergence of shares from the softmax of C u is convex in u, so Newton's method finds the u that
-minimises it plus a ridge, RIDGE gap |u|^2 / 2, which keeps u short. Independent codes can have any
-logits; what limits the number of tokens after a context is how far all others stay below.
+One neuron per context, as elsewhere, but what it writes is not the code of one token. The tokens
+that follow anywhere have codes C; all others are held back, as in superposition. The divergence of
+shares from the softmax of C u is convex in u, so Newton's method finds the u that minimises it plus
+a small ridge, which keeps u short. The bias of the last norm writes the end of a text, u_end.
 
-The bias of the last norm writes the end of a text, as u_end; a neuron writes u - u_end. It replaces
-the whole stream: in the out lanes by what the norm turns into u - u_end, in all others by numbers
-of one size and alternating sign, so that the mean is 0 and the deviation STRENGTH. If it is a
-little stronger or weaker, the norm takes that away.
+A neuron replaces the whole stream: in the out lanes by what the norm turns into u - u_end, in all
+others by numbers of one size and alternating sign, so that the mean is 0 and the deviation
+STRENGTH. If it is a little stronger or weaker, the norm takes that away.
 """
 
 import math
@@ -30,7 +28,7 @@ from ...machine.tables import plural
 from ...machine.watch import Watch
 from ...stock.arithmetic import Unbounded
 from ...stock.checkpoint import rounded
-from ...stock.enclose import divergences
+from ...stock.enclose import margins
 from ..base import Built
 from .located import Shell
 from .superposed import MARK
@@ -111,7 +109,7 @@ def build(method: Any, dataset: Dataset, contexts: Contexts, watch: Watch) -> Bu
             made = {name: rounded(x, method.weights) for name, x in (tensors | made).items()}
             network = replace(shell.network, tensors=shell.network.tensors | made)
             try:
-                bound = divergences(network, targets).margin
+                bound = margins(network, sequences, targets).margin
             except Unbounded as error:
                 raise AssumptionError(f"no distribution can be proved: {error}.") from None
             if bound.max() <= gap:
@@ -122,9 +120,8 @@ def build(method: Any, dataset: Dataset, contexts: Contexts, watch: Watch) -> Bu
         raise AssumptionError(refusal(words, gap, lanes, sequences, bound))
     holders = []
     for neuron, (i, reach) in enumerate(zip(stored.tolist(), neurons.reach.tolist(), strict=True)):
-        pairs = zip(targets.following[parts[i]].tolist(), p[parts[i]].tolist(), strict=True)
-        own = dict(pairs)
-        likeliest = max(own, key=lambda token: own[token])
+        own = dict(zip(targets.following[parts[i]].tolist(), p[parts[i]].tolist(), strict=True))
+        likeliest = max(own, key=own.__getitem__)
         holders.append(Holder(sequences[i], likeliest, ((0, neuron),), reach, shares=own))
     note = f"{lanes} lanes; smallest reach of a context: {neurons.reach.min():.3g}"
     return method.built(dataset, network, tuple(holders), (), tries, note, gap=gap)
@@ -148,10 +145,8 @@ def written(shell: Shell, z: Floats, end: Floats) -> tuple[dict[str, NDArray], F
 def refusal(words: Any, gap: float, lanes: int, sequences: list[Ints], bound: Floats) -> str:
     """Which contexts are beyond the gap, and by how much."""
     order = np.argsort(-bound, kind="stable")[: int((bound > gap).sum())].tolist()
-    named = "; ".join(
-        f"{words.written([words.token(x) for x in sequences[i].tolist()])!r} ({bound[i]:.3g})"
-        for i in order[:NAMED]
-    )
+    texts = (words.written(map(words.token, sequences[i].tolist())) for i in order[:NAMED])
+    named = "; ".join(f"{x!r} ({bound[i]:.3g})" for i, x in zip(order, texts, strict=False))
     more = f"; and {len(order) - NAMED:,} more" if len(order) > NAMED else ""
     return (
         f"what follows {plural(len(order), 'context')} is not within {gap:g} nats in {lanes} "
