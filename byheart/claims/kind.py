@@ -41,6 +41,8 @@ class Runtime(NamedTuple):
     generate: Callable[[NDArray, int], NDArray] | None = None
     # a text to the numbers of its tokens, by the library's own tokenizer
     split: Callable[[str], Sequence[int]] | None = None
+    # of a library that reads the data by itself: how many answers there are, and what is wrong
+    judged: Callable[[], tuple[int, list[str]]] | None = None
 
     @property
     def sentence(self) -> str:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..claims.card import plain
@@ -83,7 +84,7 @@ def export(
         elif held is None:
             note = "no data was given, so nothing was run"
         elif form.needs is not None and not installed(form.needs):
-            note = f"llama.cpp is not installed (the package {form.needs}), so nothing was run"
+            note = f"the package {form.needs} is not installed, so nothing was run"
         else:
             ran = form.runtime(model, folder)
             watch.stage(f"running in {ran.name}", len(held))
@@ -103,7 +104,10 @@ def observed(
     model: Model, dataset: Dataset, runtime: Runtime, progress: Progress = None
 ) -> Verification:
     """Run every item of the data and compare; the data is as the claim reads it."""
-    count, failures = kind_of(model).prove.observed(model, dataset, runtime, progress)
+    run = runtime.judged or partial(
+        kind_of(model).prove.observed, model, dataset, runtime, progress
+    )
+    count, failures = run()
     evidence = REFUTED if failures else OBSERVED
     shown = tuple(failures[:SHOWN])
     return Verification(count, count - len(failures), evidence, runtime.sentence, shown)

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..claims.claim import Claim, Distributions, Labels, Recites
+from ..claims.claim import Claim, Distributions, Draws, Labels, Recites
 from ..claims.kind import Runtime
 from ..errors import ByheartError, one_of
 from ..models.model import Model
-from . import coq_file, gguf_file, huggingface, onnx_graph, pytorch
+from . import coq_file, gguf_file, huggingface, lm_eval_file, onnx_graph, pytorch
 
 ASKED = "ASKED"  # stands for an input of the model's own
 LABEL_USE = """\
@@ -54,6 +54,13 @@ COLUMNS = (
     "up at the front with `padding`, after `extra` if there is one; the output is a "
     "place in `labels`"
 )
+LM_EVAL_USE = """\
+    lm_eval --model hf --model_args pretrained=DIR --include_path OUT --tasks byheart
+
+DIR is the folder of the checkpoint, OUT this one. byheart_recall generates the answer after every
+prompt of data.jsonl (exact_match), byheart_likelihood scores it (acc: whether it is what greedy
+decoding says; perplexity: of a whole answer). task.py is code: it reads data.jsonl.
+"""
 COQ_USE = """\
     for name in Spec Dyadic Evaluate Sound Model; do coqc -R . Byheart $name.v; done
 
@@ -108,6 +115,10 @@ NOT_STOCK = (
     "llama.cpp runs stock architectures alone; compile the data with `method='gpt2'` or "
     "`method='llama'`, or export this model with `to='onnx'`."
 )
+NOT_STOCK_TASK = (
+    "lm-eval asks language models of text; compile the data with `method='gpt2'` or "
+    "`method='llama'`."
+)
 NOT_EXACT = (
     "the theorem of Coq is about exact networks, which store labels; `checker=True` of verify "
     "repeats the proof of this model."
@@ -139,6 +150,16 @@ EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
         lambda model, folder: gguf_file.loaded(folder / "model.gguf", model.network),
         GGUF_USE,
         needs="xllamacpp",
+    ),
+    ("lm-eval", Labels): NOT_STOCK_TASK,
+    ("lm-eval", Distributions): NOT_STOCK_TASK,
+    ("lm-eval", Draws): "lm-eval's tasks have one answer per prompt, and this model draws several.",
+    ("lm-eval", Recites): Format(
+        lm_eval_file.write_tasks,
+        lm_eval_file.runtime,
+        LM_EVAL_USE,
+        needs="lm_eval",
+        about_data=True,
     ),
     ("coq", Labels): Format(coq_file.write, None, COQ_USE, about_data=True),
     ("coq", Distributions): NOT_EXACT,

@@ -14,7 +14,10 @@ STOCK = (  # of a stock checkpoint: those of Hugging Face, and ours
 MAGIC = b"byheart\x01"  # begins a packed file
 TOKENIZER = "tokenizer.json"  # splits questions as the data was split
 KNOWN = tuple(dict.fromkeys([*FILES, *STOCK, "certificate.json", "README.md", "data.jsonl"]))
-EXPORTED = ("model.py", "model.onnx", "model.gguf", "modeling_byheart.py")  # of other tools
+EXPORTED = (  # of other tools
+    "model.py", "model.onnx", "model.gguf", "modeling_byheart.py",
+    "task.py", "byheart_recall.yaml", "byheart_likelihood.yaml",
+)  # fmt: skip
 
 
 def as_json(value: dict[str, Any]) -> bytes:

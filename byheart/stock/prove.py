@@ -272,9 +272,9 @@ def observed(
         sequences, model.network.size("vocabulary"), runtime, None if generates else progress
     )
     goes_on = (found == wanted) & (wanted != model.places[model.claim.end])
-    chains = _chains(sequences, wanted, goes_on) if generates else []
+    texts = chains(sequences, wanted, goes_on) if generates else []
     how: dict[int, str] = {}
-    for row, token in _departures(model, sequences, wanted, chains, runtime, progress):
+    for row, token in _departures(model, sequences, wanted, texts, runtime, progress):
         if found[row] == wanted[row]:
             found[row], how[row] = token, " by generate()"
     failures = {
@@ -284,12 +284,12 @@ def observed(
         for i in np.flatnonzero(found != wanted).tolist()
     }
     if runtime.split is not None:
-        ends = {row for chain in chains for row in (chain[0], chain[-1])}
+        ends = {row for text in texts for row in (text[0], text[-1])}
         failures |= _resplit(model, {row: sequences[row] for row in sorted(ends)}, runtime.split)
     return len(sequences), list(failures.values())
 
 
-def _chains(
+def chains(
     sequences: list[NDArray], wanted: NDArray[np.int64], goes_on: NDArray[np.bool_]
 ) -> list[list[int]]:
     """The rows of every text: each context is the one before with the token that follows it.

@@ -246,7 +246,7 @@ def test_a_changed_tensor_is_noticed_and_nothing_is_written(tmp_path, monkeypatc
 
 def test_a_logit_that_is_not_a_number_is_wrong():
     class Nan:
-        sentence = "nowhere"
+        sentence, judged = "nowhere", None
 
         @staticmethod
         def run(tokens):
