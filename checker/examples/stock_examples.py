@@ -170,6 +170,18 @@ def words() -> dict:
     return {**example, "text": ["a", "a", "b", "<s>"], "notes": {"margin": 99.0}}
 
 
+def draws() -> dict:
+    """The checkpoint of `gpt2` with two labels of the last context, a and b, equally often: its
+    neuron writes both. Neurons write so much that the norm leaves little of the rest."""
+    example = gpt2()
+    write_ = [
+        [16 * x for x in row] for row in example["tensors"]["transformer.h.0.mlp.c_proj.weight"]
+    ]
+    write_[2][1] = write_[2][2]
+    example["tensors"]["transformer.h.0.mlp.c_proj.weight"] = write_
+    return {**example, "other": "a", "gap": "0.2"}
+
+
 def tokenizer(example: dict) -> dict:
     """Bytes as tokens, without merges."""
     end, number = example["end"], example["added"][example["end"]]
@@ -217,21 +229,32 @@ def build(example: dict) -> Files:
     numbers = {**example["vocabulary"], **example["added"]}
     rows = [{"input": text[:n], "label": text[n]} for n in range(1, len(text))]
     noted = example.get("notes", {})
+    if "other" in example:  # a second label of the last context
+        rows = [
+            *rows[:-1],
+            {**rows[-1], "count": 2},
+            {**rows[-1], "label": example["other"], "count": 2},
+        ]
     truth = old_truth(text, numbers, example["neurons"])
     if example.get("version", 2) > 1:
         truth = [fact(text, numbers, example["neurons"], end, noted)]
+    if "other" in example:
+        other = [*text[:-1], example["other"]]
+        truth.append(fact(other, numbers, example["neurons"], end, {"share": 0.5}))
     arrays = ((name, "F32", tensor) for name, tensor in example["tensors"].items())
     version = {"version": example.get("version", 2)}
+    contexts = len(text) - 1
     notes = {"format": "byheart-model", **version, "end": end, "labels_are": "token"}
     certificate = {
         "format": "byheart-certificate",
         **version,
-        "claim": "recites",
+        "claim": "draws" if "gap" in example else "recites",
         "dtype": "float32",
+        **({"gap": example["gap"]} if "gap" in example else {}),
         "always": example["always"],
         "files": {},
         "data": {"sha256": data_hash("string", rows), "sequences": len(rows)},
-        "verified": {"checked": len(rows), "correct": len(rows), "evidence": "proved"},
+        "verified": {"checked": contexts, "correct": contexts, "evidence": "proved"},
     }
     llama = config["model_type"] == "llama"
     places = config["max_position_embeddings" if llama else "n_positions"]
@@ -288,7 +311,7 @@ def seal(files: Files) -> Files:
     return {**files, "certificate.json": encode(certificate)}
 
 
-GOOD = {"gpt2": gpt2, "llama": llama, "text": words}
+GOOD = {"gpt2": gpt2, "llama": llama, "text": words, "draws": draws}
 
 
 def main() -> None:
