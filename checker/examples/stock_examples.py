@@ -245,6 +245,8 @@ def build(example: dict) -> Files:
     version = {"version": example.get("version", 2)}
     contexts = len(text) - 1
     notes = {"format": "byheart-model", **version, "end": end, "labels_are": "token"}
+    if "gap" in example:
+        notes["data"] = {"contexts": contexts}
     certificate = {
         "format": "byheart-certificate",
         **version,
