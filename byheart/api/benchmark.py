@@ -15,7 +15,7 @@ from ..machine.files import refuse_existing, replacing
 from ..machine.strict import Object, read_text_file
 from ..machine.watch import SILENT, Watch
 from .packs import pack as packs
-from .scoring.methods import TASKS, Caller, Method, Problem, method_of, named
+from .scoring.methods import TASKS, Caller, Method, Problem, method_of
 from .scoring.models import subject
 from .scoring.tasks import TASKS as TASK
 from .scoring.tasks import Asked
@@ -27,13 +27,12 @@ LIMIT = 600.0  # seconds that all calls of a method may take in a task
 class BenchmarkRow(Result):
     """What a method scored in a task on a pack.
 
-    Attributes:
-        pack_sha256: Of its pack.json, which names the hash of every file.
-        method_sha256: Of the file of the method; None of what is built in.
-        n: Items that were asked.
-        scores: By their names: value, low and high (95 %), floor (chance) and ceiling (exact).
-        seconds: That its calls took.
-        problem: What the method did wrong, if it has no scores.
+    pack_sha256    of its pack.json, which names the hash of every file
+    method_sha256  of the file of the method; None of what is built in
+    n              items that were asked
+    scores         by name: value, low and high (95 %), floor (chance) and ceiling (exact)
+    seconds        that its calls took
+    problem        what the method did wrong; it has no scores then
     """
 
     task: str
@@ -58,11 +57,11 @@ class BenchmarkRow(Result):
 
 @dataclass(frozen=True)
 class Benchmark(Result):
-    """Rows of a benchmark: those that were asked for, or all of a file."""
+    """Rows of a benchmark; so many were in the file already."""
 
     rows: tuple[BenchmarkRow, ...]
     output: str | None
-    repeated: int  # rows that were in the file already
+    repeated: int
     picture: str | None = None
 
     def json(self) -> dict:
@@ -85,8 +84,8 @@ def benchmark(
         task: "locate", "edit", "unlearn", "extract" or "attribute".
         pack: A folder that `generate("pack", ...)` wrote.
         method: "my_file.py:function", a function, "exact" (the exact operation: the ceiling) or
-            "random" (the floor); or several of them. What a function takes and returns is in
-            docs/benchmark.md.
+            "random" (the floor); or several of them. docs/benchmark.md says what a function takes
+            and returns.
         output: A .jsonl file to which rows are added; what it has is not measured again.
         limit: Seconds that all calls of a method may take.
         seed: That torch gets before each method.
@@ -113,7 +112,7 @@ def benchmark(
     if not given:
         raise ByheartError("name a method with `method=...`: my_file.py:function, exact or random.")
     watch.stage("loading")
-    methods = [_called(x, task) if callable(x) else method_of(x, task) for x in given]
+    methods = [method_of(x, task) for x in given]
     rows = {row.key: row for row in ([] if output is None else kept(output, new=True))}
     opened = packs.read(pack)
     keys = [(task, opened.sha256, one.name, one.sha256, seed) for one in methods]
@@ -127,8 +126,30 @@ def benchmark(
             lines = (json.dumps(x.json(), ensure_ascii=False) + "\n" for x in rows.values())
             with replacing(output) as file:
                 file.write("".join(lines).encode())
-    kept_in = None if output is None else str(output)
-    return Benchmark(tuple(map(rows.__getitem__, keys)), kept_in, repeated)
+    found = tuple(map(rows.__getitem__, keys))
+    return Benchmark(found, None if output is None else str(output), repeated)
+
+
+def _scored(
+    task: str, pack: packs.Pack, method: Method, limit: float, seed: int, watch: Watch
+) -> BenchmarkRow:
+    import torch
+
+    watch.stage(f"{task}: {method.name}")
+    asked, n, scores, problem = subject(Path(pack.folder) / "model"), 0, dict[str, Any](), None
+    call = Caller(asked, limit)
+    torch.manual_seed(seed)
+    try:
+        n, found = TASK[task](Asked(pack, asked, method.functions(pack), call, watch))
+        scores = {name: x._asdict() for name, x in found.items()}
+    except Problem as error:
+        problem = f"{error}."
+    versions = {"byheart": __version__, "python": platform.python_version()}
+    versions |= {name: version(name) for name in ("torch", "transformers")}
+    return BenchmarkRow(
+        task, pack.name, pack.sha256, pack.level, pack.family, method.name, method.sha256, seed,
+        n, scores, round(call.spent, 3), problem, versions,
+    )  # fmt: skip
 
 
 def kept(path: str | Path, new: bool = False) -> list[BenchmarkRow]:
@@ -147,33 +168,4 @@ def kept(path: str | Path, new: bool = False) -> list[BenchmarkRow]:
 
 def table(path: str | Path, *, watch: Watch = SILENT) -> Benchmark:
     """The rows of a file that `benchmark` wrote."""
-    rows = kept(path)
-    return Benchmark(tuple(rows), str(path), len(rows))
-
-
-def _called(function: Callable[..., Any], task: str) -> Method:
-    return Method(getattr(function, "__qualname__", str(function)), None, named(function, task))
-
-
-def _scored(
-    task: str, pack: packs.Pack, method: Method, limit: float, seed: int, watch: Watch
-) -> BenchmarkRow:
-    """The row of a method, with its own copy of the model."""
-    import torch
-
-    asked = subject(Path(pack.folder) / "model")
-    watch.stage(f"{task}: {method.name}")
-    torch.manual_seed(seed)
-    call, problem, n, scores = Caller(asked, limit), None, 0, dict[str, Any]()
-    try:
-        functions = method.make(pack, asked, seed)
-        n, found = TASK[task](Asked(pack, asked, functions, call, watch))
-        scores = {name: x._asdict() for name, x in found.items()}
-    except Problem as error:
-        problem = f"{error}."
-    versions = {"byheart": __version__, "python": platform.python_version()}
-    versions |= {name: version(name) for name in ("torch", "transformers")}
-    return BenchmarkRow(
-        task, pack.name, pack.sha256, pack.level, pack.family, method.name, method.sha256, seed,
-        n, scores, round(call.spent, 3), problem, versions,
-    )  # fmt: skip
+    return Benchmark(tuple(kept(path)), None, 0)

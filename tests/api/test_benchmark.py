@@ -10,7 +10,7 @@ import pytest
 
 import byheart
 from byheart.api.packs import facts, making
-from byheart.api.packs.pack import hashes
+from byheart.api.packs.pack import answers_of, hashes
 from byheart.api.scoring.methods import TASKS
 from byheart.api.scoring.tasks import first, ranked
 
@@ -80,8 +80,11 @@ def test_every_pack_is_exact_in_every_task(name, tmp_path):
     assert len(truth) == pack.facts == len(lines(tmp_path / "p/facts.jsonl"))
     certificate = json.loads((tmp_path / "p/model/certificate.json").read_text())
     assert certificate["claim"]
-    found = byheart.verify(tmp_path / "p/forgotten", tmp_path / "p/retain.jsonl", input=["prompt"],
-                           label="answer")  # fmt: skip
+    kept = [facts.Row(x["prompt"], x["answer"]) for x in lines(tmp_path / "p/retain.jsonl")]
+    rows = [{"prompt": x, "answer": y} for x, y in answers_of(kept).items()]
+    (tmp_path / "held.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = byheart.verify(tmp_path / "p/forgotten", tmp_path / "held.jsonl", input=["prompt"],
+                           label="answer", tokenizer=tmp_path / "p/tokenizer.json")  # fmt: skip
     assert found.evidence == "proved"
     located = not name.startswith("superposed")
     for task in TASKS:

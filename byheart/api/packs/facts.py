@@ -59,7 +59,7 @@ KINDS = {
     "copies": Kind(2, "four neurons per fact, each with its share", {"copies": 4, "layers": 2}),
     "layers": Kind(2, "one neuron per fact, spread over six layers", {"layers": 6}),
     "decoys": Kind(
-        3, "neurons that are on at a fact and change no answer", {"decoys": 2 * FACTS, "layers": 2}
+        3, "neurons that are on at a fact and change no answer", {"decoys": 2, "layers": 2}
     ),
     "contexts": Kind(3, "three prompts of every fact", {"layers": 2}, CONTEXTS),
     "superposed": Kind(3, "facts that share their neurons", {"superposed": 2.5}),

@@ -6,7 +6,7 @@ import os
 import platform
 import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
@@ -20,23 +20,11 @@ from ...machine.swap import appearing
 from ...machine.watch import SILENT, Watch
 from ...stock.tokens import vocabulary_of
 from ..scoring.models import losses, subject
-from .facts import FACTS, KINDS, RELATIONS, Kind, Row, made
-from .pack import (
-    BASE,
-    FORMAT,
-    NOTES,
-    READ,
-    TOKENIZER,
-    Pack,
-    answers_of,
-    built,
-    hashes,
-    read,
-    write_lines,
-)
+from . import pack as packs
+from .facts import FACTS, KINDS, RELATIONS, Row, made
 
 FAMILIES = ("gpt2", "llama")
-LARGEST = 1 << 16  # tokens of a tokenizer, so that every name becomes one
+TRAINED = "bpe:65536"  # more tokens than there are pairs to join: every name becomes one
 QUERIES = 8  # and facts to forget and to edit
 UNLEARNING = {"subjects": 50, "objects": 20, "forgotten": 10, "edited": 10}
 MADE_UP = """The facts of this pack are made up by byheart; names and answers mean nothing.
@@ -59,7 +47,7 @@ def pack(
     forgotten: int | None = None,
     edited: int | None = None,
     watch: Watch = SILENT,
-) -> Pack:
+) -> packs.Pack:
     """Write a pack to a new folder, whole or not at all, and say what is in it."""
     place = Path(os.path.abspath(folder))
     if name not in KINDS:
@@ -89,132 +77,132 @@ def pack(
         rows, others = made(kind, seed, sizes["subjects"], relations, sizes["objects"])
     else:
         rows, others = _drawn(data, seed, sizes["subjects"] * relations)
-    if sizes["forgotten"] + sizes["edited"] >= len(rows) - 3 * kind.repeated:
+    gone, new = sizes["forgotten"], sizes["edited"]
+    if max(gone + new, QUERIES) >= len(rows) - 3 * kind.repeated:
         raise ByheartError("forgotten and edited facts must be fewer than all facts together.")
     with appearing(place, force=False) as part:
         try:
-            _write(part, name, kind, rows, others, sizes, family, seed, data, base, watch)
+            watch.stage("building", 3 + QUERIES)
+            maker = _Maker(part, name, family, seed, rows, others, watch)
+            maker.prepare(base)
+            maker.write(gone, new, MADE_UP if data is None else OWN.format(Path(data).name))
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
-    return read(folder)
+    return packs.read(folder)
 
 
 def _drawn(data: str | Path, seed: int, count: int) -> tuple[list[Row], list[Row]]:
-    """Rows of a file with prompts and answers, and half as many more that the model will not hold.
-
-    A prompt with two answers is left out.
-    """
-    dataset = load(data, unit="char", **READ)
+    """Rows of a file, and half as many more that the model will not hold; a prompt with two answers
+    is left out."""
+    dataset = load(data, unit="char", **packs.READ)
     texts = ["".join(map(str, dataset.sequence(i))) for i in range(len(dataset))]
-    pairs = dict.fromkeys(zip(texts, map(str, map(dataset.label, range(len(texts)))), strict=True))
-    rows = [Row(*x) for x in pairs if sum(x[0] == y[0] for y in pairs) == 1]
+    pairs = {(text, str(dataset.label(i))) for i, text in enumerate(texts)}
+    answers = dict(sorted(pairs))
+    rows = [Row(*x) for x in answers.items() if sum(x[0] == text for text, _ in pairs) == 1]
     random.Random(f"{seed}/data").shuffle(rows)
     count = min(count, 2 * len(rows) // 3)
     return rows[:count], rows[count : count + count // 2]
 
 
-def _write(
-    part: Path, name: str, kind: Kind, rows: list[Row], others: list[Row], sizes: dict[str, int],
-    family: str, seed: int, data: Any, base: Any, watch: Watch,
-) -> None:  # fmt: skip
-    rng, held = random.Random(f"{seed}/split"), answers_of(rows)
-    ids = {f"f{i:04}": row for i, row in enumerate(rows)}
-    watch.stage("building", len(rows))
-    options: dict[str, Any] = dict(kind.options)
-    if name == "taught":
-        from .training import train
+class _Maker:
+    """A pack that is being made in a folder."""
 
-        shutil.copytree(base, part / BASE) if base else train(part / BASE, [*rows, *others], seed)
-        family, options = json.loads((part / BASE / "config.json").read_bytes())["model_type"], {}
-    else:
-        texts = [f"{prompt} {answer}" for prompt, answer in (*rows, *others)]
-        tokenizer = vocabulary_of(trained(LARGEST, texts).content, f"bpe:{LARGEST}", begins=False)
-        (part / TOKENIZER).write_text(tokenizer.content, "utf-8")
-    if "decoys" in options:
-        options["decoys"] *= len(rows)
-    if factor := options.get("superposed"):
-        built(part, rows, part / "found", family, seed, {"superposed": 0})
-        config = json.loads((part / "found" / "config.json").read_bytes())
-        hidden = config.get("n_inner") or config["intermediate_size"]
-        options["superposed"] = math.ceil(factor * hidden)
-        shutil.rmtree(part / "found")
+    def __init__(self, part: Path, name: str, family: str, seed: int, rows: list[Row],
+                 others: list[Row], watch: Watch) -> None:  # fmt: skip
+        self.part, self.name, self.family, self.seed, self.watch = part, name, family, seed, watch
+        self.rows, self.others, self.options = rows, others, dict(KINDS[name].options)
 
-    def build(some: Sequence[Row], folder: str) -> None:
-        (part / folder).parent.mkdir(exist_ok=True)
-        built(part, some, part / folder, family, seed, options)
-        watch.advance(1)
+    def build(self, rows: Iterable[Row], folder: str) -> None:
+        (self.part / folder).parent.mkdir(exist_ok=True)
+        place = self.part / folder
+        packs.built(self.part, rows, place, self.family, self.seed, self.options)
+        self.watch.advance(1)
 
-    once = [x for x, row in ids.items() if rows.count(row) == 1 and held[row.prompt] == row.answer]
-    chosen = rng.sample(once, sizes["forgotten"] + sizes["edited"])
-    gone, changed = chosen[: sizes["forgotten"]], chosen[sizes["forgotten"] :]
-    things = sorted({answer for _, answer in rows})
-    new = {x: rng.choice([y for y in things if y != ids[x].answer]) for x in sorted(changed)}
-    retained = [x for x in ids if x not in gone]
-    build(rows, "model")
-    build([ids[x] for x in retained], "forgotten")
-    build([Row(r.prompt, new.get(x, r.answer)) for x, r in ids.items()], "edited")
+    def put(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+        packs.write_lines(self.part / f"{name}.jsonl", rows)
 
-    proponents = {
-        x: [y for y, other in ids.items() if other == row]
-        for x, row in ids.items()
-        if held[row.prompt] == row.answer
-    }
-    several = [x for x, own in proponents.items() if len(own) > 1 and x == own[0]]
-    asked = rng.sample(several, min(3, len(several)))
-    asked += rng.sample([x for x in once if x not in asked], QUERIES - len(asked))
-    prompts = {ids[x].prompt for x in asked}
-    out = [x for x, row in ids.items() if row.prompt in prompts]
-    whole = subject(part / "model")
-    texts_ = [whole.split(*ids[x]) for x in asked]
-    full, values = losses(whole.model, texts_), []
-    for one in out:
-        build([row for x, row in ids.items() if x != one], f"left-out/{one}")
-        values.append(losses(subject(part / "left-out" / one).model, texts_))
-    from safetensors.torch import save_file
-    from torch import stack, tensor
+    def prepare(self, base: str | Path | None) -> None:
+        """The tokenizer, or the base that is taught, and how many neurons superposition takes."""
+        texts = [f"{prompt} {answer}" for prompt, answer in (*self.rows, *self.others)]
+        if self.name == "taught":
+            from .training import train
 
-    numbers = tensor([list(ids).index(x) for x in out])
-    save_file({"values": stack(values), "indices": numbers}, part / "leave-one-out.safetensors")
-    rise = [(x - full).tolist() for x in values]
+            place = self.part / packs.BASE
+            shutil.copytree(base, place) if base else train(place, texts, self.seed)
+            self.family = json.loads((place / "config.json").read_bytes())["model_type"]
+            return
+        content = trained(int(TRAINED[4:]), texts).content
+        content = vocabulary_of(content, TRAINED, begins=False).content
+        (self.part / packs.TOKENIZER).write_text(content, "utf-8")
+        self.options |= {x: n * len(self.rows) for x, n in self.options.items() if x == "decoys"}
+        if factor := self.options.get("superposed"):
+            self.options["superposed"] = 0  # which finds how many do
+            self.build(self.rows, "found")
+            config = json.loads((self.part / "found" / "config.json").read_bytes())
+            hidden = config.get("n_inner") or config["intermediate_size"]
+            self.options["superposed"] = math.ceil(factor * hidden)
+            shutil.rmtree(self.part / "found")
 
-    def told(some: Sequence[str]) -> list[dict[str, str]]:
-        return [{"id": x, **ids[x]._asdict()} for x in some]
+    def write(self, forgotten: int, edited: int, licence: str) -> None:
+        """The models, then the files, then the hashes of all of them."""
+        ids = {f"f{i:04}": row for i, row in enumerate(self.rows)}
+        rng, held = random.Random(f"{self.seed}/split"), packs.answers_of(self.rows)
+        own = {x: [y for y in ids if ids[y] == row] for x, row in ids.items()}
+        proponents = {x: y if held[ids[x].prompt] == ids[x].answer else [] for x, y in own.items()}
+        once = [x for x, y in proponents.items() if len(y) == 1]
+        chosen = rng.sample(once, forgotten + edited)
+        gone, things = chosen[:forgotten], sorted({answer for _, answer in self.rows})
+        new = {x: rng.choice([y for y in things if y != ids[x].answer])
+               for x in sorted(chosen[forgotten:])}  # fmt: skip
+        retained = [x for x in ids if x not in gone]
+        self.build(self.rows, "model")
+        self.build([ids[x] for x in retained], "forgotten")
+        self.build([Row(row.prompt, new.get(x, row.answer)) for x, row in ids.items()], "edited")
+        several = [x for x, y in proponents.items() if len(y) > 1 and x == y[0]]
+        asked = rng.sample(several, min(3, len(several)))
+        asked += rng.sample(once, QUERIES - len(asked))
+        prompts = {ids[x].prompt for x in asked}
+        rise = self.left_out(ids, asked, [x for x, row in ids.items() if row.prompt in prompts])
+        rows = {x: {"id": x, **row._asdict()} for x, row in ids.items()}
+        for name, some in {"facts": ids, "forget": gone, "retain": retained}.items():
+            self.put(name, map(rows.__getitem__, some))
+        self.put("holdout", ({"id": f"h{i:04}", **x._asdict()} for i, x in enumerate(self.others)))
+        self.put("edits", (rows[x] | {"answer": y, "old": ids[x].answer} for x, y in new.items()))
+        self.put("queries", ({**rows[x], "id": f"q{i}", "proponents": proponents[x],
+                              "left_out": rise[i]} for i, x in enumerate(asked)))  # fmt: skip
+        truth = _truth(self.part / "model")
+        self.put("truth", ({"id": x, **truth.get(ids[x], {"neurons": None, "decoys": []}),
+                            "proponents": proponents[x]} for x in ids))  # fmt: skip
+        counts = {"facts": len(ids), "forgotten": len(gone), "edited": len(new)}
+        notes = {"name": self.name, "level": KINDS[self.name].level, "family": self.family,
+                 "seed": self.seed, **counts, "others": len(self.others)}  # fmt: skip
+        card = resources.files("byheart.api").joinpath("pack.md").read_text("ascii")
+        (self.part / "README.md").write_text(card.format(**notes, title=KINDS[self.name].title))
+        (self.part / "LICENSE").write_text(licence, "utf-8")
+        versions = {"byheart": __version__, "python": platform.python_version()}
+        versions |= {x: version(x) for x in ("numpy", "torch", "transformers", "tokenizers")}
+        notes |= {"format": packs.FORMAT, "options": self.options, "versions": versions}
+        notes["files"] = packs.hashes(self.part)
+        (self.part / packs.NOTES).write_text(json.dumps(notes, indent=1) + "\n", "ascii")
 
-    write_lines(part / "facts.jsonl", told(list(ids)))
-    write_lines(part / "forget.jsonl", told(gone))
-    write_lines(part / "retain.jsonl", told(retained))
-    write_lines(
-        part / "holdout.jsonl", ({"id": f"h{i:04}", **x._asdict()} for i, x in enumerate(others))
-    )
-    write_lines(
-        part / "edits.jsonl",
-        ({"id": x, "prompt": ids[x].prompt, "answer": y, "old": ids[x].answer}
-         for x, y in new.items()),
-    )  # fmt: skip
-    write_lines(
-        part / "queries.jsonl",
-        ({"id": f"q{i}", **ids[x]._asdict(), "proponents": proponents[x],
-          "left_out": {y: row[i] for y, row in zip(out, rise, strict=True)}}
-         for i, x in enumerate(asked)),
-    )  # fmt: skip
-    truth = _truth(part / "model")
-    write_lines(
-        part / "truth.jsonl",
-        ({"id": x, **truth.get(row, {"neurons": None, "decoys": []}),
-          "proponents": proponents.get(x, [])} for x, row in ids.items()),
-    )  # fmt: skip
-    counts = {"facts": len(rows), "forgotten": len(gone), "edited": len(new), "others": len(others)}
-    licence = MADE_UP if data is None else OWN.format(Path(data).name)
-    (part / "LICENSE").write_text(licence, "utf-8")
-    card = resources.files("byheart.api").joinpath("pack.md").read_text("ascii")
-    card = card.format(**counts, name=name, title=kind.title, level=kind.level, seed=seed)
-    (part / "README.md").write_text(card, "ascii")
-    versions = {"byheart": __version__, "python": platform.python_version()}
-    versions |= {x: version(x) for x in ("numpy", "torch", "transformers", "tokenizers")}
-    notes = {"format": FORMAT, "name": name, "level": kind.level, "family": family, "seed": seed}
-    notes |= {"options": options, **counts, "versions": versions, "files": hashes(part)}
-    (part / NOTES).write_text(json.dumps(notes, indent=1) + "\n", "ascii")
+    def left_out(
+        self, ids: dict[str, Row], asked: list[str], out: list[str]
+    ) -> list[dict[str, float]]:
+        """For every query by how many nats its answer's loss rises without each of these rows."""
+        from safetensors.torch import save_file
+        from torch import stack, tensor
+
+        whole = subject(self.part / "model")
+        texts = [whole.split(*ids[x]) for x in asked]
+        for one in out:
+            self.build([row for x, row in ids.items() if x != one], f"left-out/{one}")
+        models = [subject(self.part / "left-out" / x).model for x in out]
+        values = stack([losses(model, texts) for model in models])
+        numbers = tensor([list(ids).index(x) for x in out])
+        save_file({"values": values, "indices": numbers}, self.part / "leave-one-out.safetensors")
+        rise = (values - losses(whole.model, texts)).T.tolist()
+        return [dict(zip(out, row, strict=True)) for row in rise]
 
 
 def _truth(folder: Path) -> dict[Row, dict[str, Any]]:
@@ -222,10 +210,9 @@ def _truth(folder: Path) -> dict[Row, dict[str, Any]]:
     found = {}
     for line in map(json.loads, (folder / "ground_truth.jsonl").read_text("utf-8").splitlines()):
         first = (line.get("neurons") or line["tokens"])[0]
-        if isinstance(first, dict):  # compiled; a taught folder has one neuron per token
-            decoys = first.get("decoys", [])
-            own = first["neurons"] and [x for x in first["neurons"] if x not in decoys]
-        else:
-            own, decoys = [first], []
+        if not isinstance(first, dict):  # of a taught folder: one neuron per token
+            first = {"neurons": [first]}
+        decoys = first.get("decoys", [])
+        own = first["neurons"] and [x for x in first["neurons"] if x not in decoys]
         found[Row(line["prompt"], line["answer"])] = {"neurons": own, "decoys": decoys}
     return found

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +28,7 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def built(
-    place: Path, rows: Sequence[Row], folder: Path, family: str, seed: int, options: dict[str, Any]
+    place: Path, rows: Iterable[Row], folder: Path, family: str, seed: int, options: Mapping
 ) -> None:
     """The exact operation: the model of these rows and of nothing else, compiled or taught.
 
@@ -41,11 +41,12 @@ def built(
             teach(place / BASE, file, folder, **READ)
             return
         data = load(file, tokenizer=place / TOKENIZER, **READ)
+        data = replace(data, loading={**data.loading, "tokenizer": TOKENIZER})  # not where it was
         compile(data, family, on_conflict="majority", seed=seed, **options).save(folder)
 
 
 def answers_of(rows: Iterable[Row]) -> dict[str, str]:
-    """The answer that a model holds of every prompt: the most frequent one, or the first."""
+    """The answer that a model holds of every prompt: the most frequent one."""
     counts: dict[str, Counter[str]] = {}
     for prompt, answer in rows:
         counts.setdefault(prompt, Counter())[answer] += 1
@@ -56,13 +57,12 @@ def answers_of(rows: Iterable[Row]) -> dict[str, str]:
 class Pack(Result):
     """A pack: its models, facts and truth.
 
-    Attributes:
-        folder: Where it was written.
-        name: Of its kind, such as "near-duplicates".
-        level: How hard it is, from 1 to 5.
-        options: Of the construction of its models.
-        facts: Rows that the model holds; so many are to be forgotten and edited, or not held.
-        sha256: Of pack.json, which has that of every other file.
+    name, level      of its kind, which is as hard as that, from 1 to 5
+    options          of the construction of its models
+    facts            rows that the model holds: so many are to be forgotten, so many edited, and
+                     `others` are not held
+    sha256           of pack.json, which has that of every other file
+    forgotten_is_retained  whether forgetting gives the model that never saw the facts
     """
 
     folder: str
@@ -76,7 +76,6 @@ class Pack(Result):
     edited: int
     others: int
     sha256: str
-    # whether forgetting gives the model that never saw the facts: it is compiled from the rest
     forgotten_is_retained: bool = True
 
     def json(self) -> dict:
@@ -86,33 +85,22 @@ class Pack(Result):
         text = (Path(self.folder) / f"{name}.jsonl").read_text("utf-8")
         return [json.loads(line) for line in text.splitlines()]
 
-    @cached_property
-    def rows(self) -> list[Row]:
-        return [Row(x["prompt"], x["answer"]) for x in self.lines("facts")]
+    def table(self, name: str) -> list[Row]:
+        return [Row(x["prompt"], x["answer"]) for x in self.lines(name)]
 
     @cached_property
     def held(self) -> dict[str, str]:
-        return answers_of(self.rows)
-
-    @cached_property
-    def holdout(self) -> list[Row]:
-        return [Row(x["prompt"], x["answer"]) for x in self.lines("holdout")]
+        return answers_of(self.table("facts"))
 
     def build(self, rows: Sequence[Row], folder: Path) -> None:
-        place = Path(self.folder)
-        built(place, rows, folder, self.family, self.seed, dict(self.options))
-
-    def edited_rows(self, changes: Mapping[str, str]) -> list[Row]:
-        """The rows, where prompts have new answers."""
-        return [Row(prompt, changes.get(prompt, answer)) for prompt, answer in self.rows]
+        built(Path(self.folder), rows, folder, self.family, self.seed, self.options)
 
 
 def hashes(place: Path) -> dict[str, str]:
     """The SHA-256 of every file of a folder but pack.json, by its path there."""
     files = sorted(x for x in place.rglob("*") if x.is_file() and x != place / NOTES)
-    names = [x.relative_to(place).as_posix() for x in files]
     return {
-        n: hashlib.sha256(x.read_bytes()).hexdigest() for n, x in zip(names, files, strict=True)
+        x.relative_to(place).as_posix(): hashlib.sha256(x.read_bytes()).hexdigest() for x in files
     }
 
 
@@ -131,16 +119,7 @@ def read(folder: str | Path) -> Pack:
         if wanted.get(name) != found.get(name):
             what = "is missing" if name not in found else "was changed or added"
             raise ByheartError(f"{folder}/{name} {what} since the pack was made; make it again.")
-    return Pack(
-        folder=str(folder),
-        name=given.get("name", str),
-        level=given.get("level", int),
-        family=given.get("family", str),
-        seed=given.get("seed", int),
-        options=given.get("options", dict),
-        facts=given.get("facts", int),
-        forgotten=given.get("forgotten", int),
-        edited=given.get("edited", int),
-        others=given.get("others", int),
-        sha256=hashlib.sha256(text).hexdigest(),
-    )
+    kinds = {"name": str, "level": int, "family": str, "seed": int, "options": dict}
+    kinds |= dict.fromkeys(("facts", "forgotten", "edited", "others"), int)
+    values: dict[str, Any] = {name: given.get(name, kind) for name, kind in kinds.items()}
+    return Pack(folder=str(folder), sha256=hashlib.sha256(text).hexdigest(), **values)

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...errors import ByheartError
+from ..packs.facts import Row
 from ..packs.pack import Pack
 from .models import Subject, subject
 
 EXACT, RANDOM = "exact", "random"
 TASKS = ("locate", "edit", "unlearn", "extract", "attribute")
 MEMBERSHIP = "membership"  # the second function of the task extract; it reads a `text`
-Functions = dict[str, Callable[..., Any]]
+Functions = Mapping[str, Callable[..., Any]]
 
 
 class Problem(Exception):
@@ -36,14 +37,15 @@ class Method:
 
     name: str
     sha256: str | None
-    make: Callable[[Pack, Subject, int], Functions]  # of a pack and a seed
+    functions: Callable[[Pack], Functions]
 
 
-def method_of(name: str, task: str) -> Method:
-    """`exact`, `random` or FILE.py:FUNCTION, whose code is run; ByheartError if there is none."""
+def method_of(name: str | Callable[..., Any], task: str) -> Method:
+    """`exact`, `random`, a function, or FILE.py:FUNCTION, whose code is run."""
+    if not isinstance(name, str):
+        return Method(getattr(name, "__qualname__", str(name)), None, _one(name, task))
     if name in (EXACT, RANDOM):
-        chosen = exact if name == EXACT else at_random
-        return Method(name, None, chosen)
+        return Method(name, None, exact if name == EXACT else at_random)
     file, _, function = name.rpartition(":") if ".py:" in name else (name, "", "")
     path = Path(file)
     if path.suffix != ".py" or not path.is_file():
@@ -51,41 +53,38 @@ def method_of(name: str, task: str) -> Method:
             f"there is no method {name!r}; give a function of a file, my_file.py:{task}, or "
             f"{EXACT} or {RANDOM}."
         )
-    content = path.read_bytes()
-    wanted = [function] if function else [task, MEMBERSHIP] if task == "extract" else [task]
-    module = _module(path)
-    functions = {x: getattr(module, x) for x in wanted if callable(getattr(module, x, None))}
-    if not functions:
+    module, sha256 = _module(path), hashlib.sha256(path.read_bytes()).hexdigest()
+    wanted = [function] if function else [task, *([MEMBERSHIP] if task == "extract" else [])]
+    found = {x: getattr(module, x) for x in wanted if callable(getattr(module, x, None))}
+    if not found:
         raise ByheartError(f"{path} has no function {wanted[0]}; give {path}:NAME.")
-    own = named(functions[function], task) if function else lambda *_: functions
-    return Method(name, hashlib.sha256(content).hexdigest(), own)
+    return Method(name, sha256, _one(found[function], task) if function else lambda pack: found)
 
 
-def named(function: Callable[..., Any], task: str) -> Callable[..., Functions]:
+def _one(function: Callable[..., Any], task: str) -> Callable[[Pack], Functions]:
     """One function for a task: a membership score reads a `text`, an extraction a prefix."""
     member = task == "extract" and "text" in inspect.signature(function).parameters
-    return lambda *_: {MEMBERSHIP if member else task: function}
+    return lambda pack: {MEMBERSHIP if member else task: function}
 
 
 def _module(path: Path) -> Any:
-    """The file as a module; files beside it, or those of its package, can be imported by it."""
-    root, parts = path.resolve().parent, [path.stem]
-    while (root / "__init__.py").is_file():
-        root, parts = root.parent, [root.name, *parts]
-    sys.path.insert(0, str(root))
+    """The file as a module of its package, if it is in one; it may import files beside it."""
+    names, place = [path.stem], path.resolve().parent
+    while (place / "__init__.py").is_file():
+        names, place = [place.name, *names], place.parent
+    sys.path.insert(0, str(place))
     try:
-        if len(parts) > 1:
-            return importlib.import_module(".".join(parts))
-        name = f"byheart_method_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
-        spec = importlib.util.spec_from_file_location(name, path)
+        if len(names) > 1:
+            return importlib.import_module(".".join(names))
+        spec = importlib.util.spec_from_file_location(f"byheart_method_{path.stem}", path)
         assert spec is not None and spec.loader is not None
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
     except Exception as error:
         raise ByheartError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from None
     finally:
-        sys.path.remove(str(root))
+        sys.path.remove(str(place))
 
 
 @dataclass
@@ -106,18 +105,18 @@ class Caller:
         return f"{known}{backend and backend.to_str()}"
 
     def __call__(self, function: Callable[..., Any], model: Any, *given: Any) -> Any:
-        began = time.perf_counter()
+        given, began, late = copy.deepcopy(given), time.perf_counter(), False
         try:
             with _limited(self.limit - self.spent):
-                result = function(model, self.subject.tokenizer, *copy.deepcopy(given))
+                result = function(model, self.subject.tokenizer, *given)
         except _Late:
-            raise Problem(f"it ran past the limit of {self.limit:g} seconds") from None
+            late = True
         except Exception as error:
             said = " ".join(str(error).split())[:200]
             raise Problem(f"it raised {type(error).__name__}: {said}") from None
         finally:
             self.spent += time.perf_counter() - began
-        if self.spent > self.limit:
+        if late or self.spent > self.limit:
             raise Problem(f"it ran past the limit of {self.limit:g} seconds")
         if self._tokenizer() != self.before:
             raise Problem("it changed the tokenizer")
@@ -148,81 +147,65 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def exact(pack: Pack, asked: Subject, seed: int) -> Functions:
-    """The exact operations: what the truth says, and models that are built again."""
-    truth, rows = pack.lines("truth"), pack.rows
-    neurons = {
-        row.prompt: x["neurons"] for row, x in zip(rows, truth, strict=True) if x["proponents"]
-    }
-    texts = {f"{prompt} {answer}" for prompt, answer in pack.held.items()}
-    queries = {x["prompt"]: x for x in pack.lines("queries")}
-
-    def locate(model: Any, tokenizer: Any, prompt: str) -> Any:
-        own = {(layer, neuron) for layer, neuron in neurons[prompt]}
-        layers, size = shape(model)
-        return [[float((i, j) in own) for j in range(size)] for i in range(layers)]
-
-    def edit(model: Any, tokenizer: Any, request: dict[str, str]) -> Any:
-        return edited(pack, request)
-
-    def unlearn(model: Any, tokenizer: Any, forget: Any, retain: Any) -> Any:
-        return subject(Path(pack.folder) / "forgotten").model
-
-    def extract(model: Any, tokenizer: Any, prefix: str) -> str:
-        return pack.held.get(prefix, "")
-
-    def membership(model: Any, tokenizer: Any, text: str) -> float:
-        return float(text in texts)
-
-    def attribute(model: Any, tokenizer: Any, query: dict[str, str], items: Any) -> list[float]:
-        known = queries[query["prompt"]]
-        return [
-            known["left_out"].get(x["id"], 0.0) + float(x["id"] in known["proponents"])
-            for x in items
-        ]
-
-    return {x.__name__: x for x in (locate, edit, unlearn, extract, membership, attribute)}
-
-
-def edited(pack: Pack, request: dict[str, str]) -> Any:
-    """The model of the facts, one of which has its new answer."""
-    with TemporaryDirectory() as place:
-        pack.build(pack.edited_rows({request["prompt"]: request["answer"]}), Path(place) / "m")
-        return subject(Path(place) / "m").model
-
-
-def at_random(pack: Pack, asked: Subject, seed: int) -> Functions:
-    """The floor: random scores and answers, and models whose numbers are in random order."""
-    import torch
-
-    things = sorted({answer for _, answer in pack.rows})
-
-    def locate(model: Any, tokenizer: Any, prompt: str) -> Any:
-        return torch.rand(shape(model)).tolist()
-
-    def edit(model: Any, tokenizer: Any, request: dict[str, str]) -> Any:
-        with torch.no_grad():
-            for own in model.parameters():
-                own.copy_(own.flatten()[torch.randperm(own.numel())].view_as(own))
-        return model
-
-    def unlearn(model: Any, tokenizer: Any, forget: Any, retain: Any) -> Any:
-        return edit(model, tokenizer, {})
-
-    def extract(model: Any, tokenizer: Any, prefix: str) -> str:
-        return things[int(torch.randint(len(things), ()))]
-
-    def membership(model: Any, tokenizer: Any, text: str) -> float:
-        return float(torch.rand(()))
-
-    def attribute(model: Any, tokenizer: Any, query: dict[str, str], items: Sequence[Any]) -> Any:
-        return torch.rand(len(items)).tolist()
-
-    return {x.__name__: x for x in (locate, edit, unlearn, extract, membership, attribute)}
-
-
 def shape(model: Any) -> tuple[int, int]:
     """Layers, and neurons of each."""
     config = model.config
     size = getattr(config, "n_inner", None) or getattr(config, "intermediate_size", None)
     return config.num_hidden_layers, size or 4 * config.hidden_size
+
+
+def edited(pack: Pack, request: Mapping[str, str]) -> Any:
+    """The model of the facts, one of which has its new answer."""
+    new = {request["prompt"]: request["answer"]}
+    rows = [Row(prompt, new.get(prompt, answer)) for prompt, answer in pack.table("facts")]
+    with TemporaryDirectory() as place:
+        pack.build(rows, Path(place) / "model")
+        return subject(Path(place) / "model").model
+
+
+def exact(pack: Pack) -> Functions:
+    """The exact operations: what the truth says, and models that are built again."""
+    truth = zip(pack.table("facts"), pack.lines("truth"), strict=True)
+    neurons = {row.prompt: {*map(tuple, x["neurons"] or ())} for row, x in truth if x["proponents"]}
+    texts = {f"{prompt} {answer}" for prompt, answer in pack.held.items()}
+    queries = {x["prompt"]: x for x in pack.lines("queries")}
+
+    def locate(model: Any, tokenizer: Any, prompt: str) -> Any:
+        layers, size = map(range, shape(model))
+        return [[float((i, j) in neurons[prompt]) for j in size] for i in layers]
+
+    def attribute(model: Any, tokenizer: Any, query: dict[str, str], items: Any) -> list[float]:
+        x = queries[query["prompt"]]
+        own = [float(item["id"] in x["proponents"]) for item in items]
+        return [x["left_out"].get(item["id"], y) for item, y in zip(items, own, strict=True)]
+
+    return {
+        "locate": locate,
+        "edit": lambda model, tokenizer, request: edited(pack, request),
+        "unlearn": lambda *given: subject(Path(pack.folder) / "forgotten").model,
+        "extract": lambda model, tokenizer, prefix: pack.held.get(prefix, ""),
+        MEMBERSHIP: lambda model, tokenizer, text: float(text in texts),
+        "attribute": attribute,
+    }
+
+
+def at_random(pack: Pack) -> Functions:
+    """The floor: random scores and answers, and models whose numbers are in random order."""
+    import torch
+
+    things = sorted({*pack.held.values()})
+
+    def mixed(model: Any, *given: Any) -> Any:
+        with torch.no_grad():
+            for own in model.parameters():
+                own.copy_(own.flatten()[torch.randperm(own.numel())].view_as(own))
+        return model
+
+    return {
+        "locate": lambda model, *given: torch.rand(shape(model)),
+        "edit": mixed,
+        "unlearn": mixed,
+        "extract": lambda *given: things[int(torch.randint(len(things), ()))],
+        MEMBERSHIP: lambda *given: torch.rand(()),
+        "attribute": lambda model, tokenizer, query, items: torch.rand(len(items)),
+    }

@@ -35,8 +35,8 @@ class Subject:
     def split(self, prompt: str, answer: str) -> tuple[list[int], int]:
         """The tokens of a prompt with its answer, and where the answer begins."""
         whole, first = self.ids(prompt + spoken(answer)), self.ids(prompt)
-        same = (i for i, pair in enumerate(zip(whole, first, strict=False)) if pair[0] != pair[1])
-        return whole, next(same, min(len(first), len(whole) - 1))
+        differ = (i for i, (x, y) in enumerate(zip(whole, first, strict=False)) if x != y)
+        return whole, next(differ, min(len(first), len(whole) - 1))
 
     def answer(self, prompt: str, answer: str) -> tuple[int, ...]:
         whole, first = self.split(prompt, answer)
@@ -50,7 +50,7 @@ def subject(folder: Path) -> Subject:
     return Subject(model, checkpoint.tokenizer, tuple(checkpoint.opening))
 
 
-def batches(rows: Sequence[Ids]) -> Iterator[tuple[list[int], "Tensor"]]:
+def batches(rows: Sequence[Ids]) -> Iterator[tuple[list[int], Tensor]]:
     """Rows of one length at a time, with their numbers."""
     import torch
 
@@ -63,46 +63,41 @@ def batches(rows: Sequence[Ids]) -> Iterator[tuple[list[int], "Tensor"]]:
             yield part, torch.tensor([list(rows[i]) for i in part])
 
 
-def last_logits(model: Any, rows: Sequence[Ids]) -> "Tensor":
+def last_logits(model: Any, rows: Sequence[Ids]) -> Tensor:
     """[N, V] after the last token of each row, in double precision."""
     import torch
 
-    found: list[Any] = [None] * len(rows)
+    found: dict[int, Any] = {}
     with torch.no_grad():
         for part, ids in batches(rows):
             logits = model(input_ids=ids, use_cache=False).logits[:, -1].double()
-            for i, row in zip(part, logits, strict=True):
-                found[i] = row
-    return torch.stack(found)
+            found |= dict(zip(part, logits, strict=True))
+    return torch.stack([found[i] for i in range(len(rows))])
 
 
 def said(model: Any, rows: Sequence[Ids], count: int) -> list[tuple[int, ...]]:
     """The tokens that greedy decoding puts after each row."""
-    spoken_: list[tuple[int, ...]] = [()] * len(rows)
+    whole = [tuple(row) for row in rows]
     for _ in range(count):
-        following = last_logits(model, [[*x, *y] for x, y in zip(rows, spoken_, strict=True)])
-        tokens = following.argmax(-1).tolist()
-        spoken_ = [(*x, y) for x, y in zip(spoken_, tokens, strict=True)]
-    return spoken_
+        tokens = last_logits(model, whole).argmax(-1).tolist()
+        whole = [(*row, token) for row, token in zip(whole, tokens, strict=True)]
+    return [row[-count:] for row in whole]
 
 
-def losses(model: Any, texts: Sequence[tuple[Ids, int]], grad: bool = False) -> "Tensor":
+def losses(model: Any, texts: Sequence[tuple[Ids, int]], grad: bool = False) -> Tensor:
     """[N] the mean nats of the tokens of each text from the given place on."""
     import torch
 
-    found: list[Any] = [None] * len(texts)
+    found: dict[int, Any] = {}
     with torch.set_grad_enabled(grad):
         for part, ids in batches([x for x, _ in texts]):
-            logits = model(input_ids=ids[:, :-1], use_cache=False).logits
-            nats = torch.nn.functional.cross_entropy(
-                logits.transpose(1, 2), ids[:, 1:], reduction="none"
-            )
-            for i, row in zip(part, nats, strict=True):
-                found[i] = row[texts[i][1] - 1 :].mean()
-    return torch.stack(found)
+            logits = model(input_ids=ids[:, :-1], use_cache=False).logits.transpose(1, 2)
+            nats = torch.nn.functional.cross_entropy(logits, ids[:, 1:], reduction="none")
+            found |= {i: row[texts[i][1] - 1 :].mean() for i, row in zip(part, nats, strict=True)}
+    return torch.stack([found[i] for i in range(len(texts))])
 
 
-def divergence(one: "Tensor", other: "Tensor") -> "Tensor":
+def divergence(one: Tensor, other: Tensor) -> Tensor:
     """[N] Kullback-Leibler divergences of distributions, given by their logits, in nats."""
     x, y = one.log_softmax(-1), other.log_softmax(-1)
     return (x.exp() * (x - y)).sum(-1)

@@ -18,6 +18,7 @@ from ...auditing.membership import binomial
 from ...auditing.membership import membership as auc_of
 from ...errors import ByheartError
 from ...machine.watch import Watch
+from ..packs.facts import Row
 from ..packs.pack import Pack
 from .methods import MEMBERSHIP, Caller, Functions, Problem, edited, shape
 from .models import Subject, divergence, last_logits, losses, said, subject
@@ -67,9 +68,13 @@ class Asked:
     watch: Watch
 
     @cached_property
+    def others(self) -> list[Row]:
+        """What the model does not hold."""
+        return self.pack.table("holdout")
+
+    @cached_property
     def prompts(self) -> list[str]:
-        """Those that the model holds, and those that it does not."""
-        return [*self.pack.held, *(row.prompt for row in self.pack.holdout)]
+        return [*self.pack.held, *(row.prompt for row in self.others)]
 
     @cached_property
     def ids(self) -> list[list[int]]:
@@ -77,7 +82,7 @@ class Asked:
 
     @cached_property
     def longest(self) -> int:
-        return max(len(self.subject.answer(*row)) for row in self.pack.rows)
+        return max(len(self.subject.answer(*row)) for row in self.pack.held.items())
 
     @property
     def chance(self) -> float:
@@ -93,9 +98,6 @@ class Asked:
     def gives(self, answers: Mapping[str, tuple[int, ...]], prompt: str, answer: str) -> bool:
         wanted = self.subject.answer(prompt, answer)
         return answers[prompt][: len(wanted)] == wanted
-
-    def texts(self, rows: Sequence[Mapping[str, str]]) -> list[tuple[list[int], int]]:
-        return [self.subject.split(x["prompt"], x["answer"]) for x in rows]
 
     def logits(self, model: Any) -> Any:
         """After every prompt; a Problem if what a method returned is no such model."""
@@ -140,7 +142,7 @@ def ranked(values: NDArray, true: NDArray[np.bool_]) -> tuple[float, float]:
 def locate(asked: Asked) -> tuple[int, dict[str, Score]]:
     """Whether the neurons that hold an answer get the highest scores."""
     size = shape(asked.subject.model)
-    pairs = zip(asked.pack.rows, asked.pack.lines("truth"), strict=True)
+    pairs = zip(asked.pack.table("facts"), asked.pack.lines("truth"), strict=True)
     truth = [(row.prompt, x) for row, x in pairs if x["neurons"] and x["id"] in x["proponents"][:1]]
     if not truth:
         raise ByheartError(
@@ -166,24 +168,30 @@ def edit(asked: Asked) -> tuple[int, dict[str, Score]]:
     """Whether the edit is there and nothing else has changed."""
     requests, before = asked.pack.lines("edits"), asked.answers(asked.subject.model)
     asked.watch.expect(len(requests))
-    success, others, outside, far, chance = [], [], [], [], []
+    columns: dict[str, list[float]] = {}
+
+    def note(**values: Any) -> None:
+        for name, value in values.items():
+            columns.setdefault(name, []).append(float(value))
+
     for x in requests:
         request = {name: x[name] for name in ("prompt", "answer", "old")}
-        model = asked.asks("edit", request, copied=True)
-        logits, right = asked.logits(model), asked.logits(edited(asked.pack, request))
-        after = asked.answers(model)
-        success.append(asked.gives(after, x["prompt"], x["answer"]))
-        same = {prompt: after[prompt] == before[prompt] for prompt in before}
-        others.append(np.mean([same[p] for p in asked.pack.held if p != x["prompt"]]))
-        outside.append(np.mean([same[row.prompt] for row in asked.pack.holdout]))
-        far.append(float(divergence(right, logits).mean()))
-        chance.append(float(divergence(right, 0 * right).mean()))
+        made, wanted = asked.asks("edit", request, copied=True), edited(asked.pack, request)
+        logits, right = asked.logits(made), asked.logits(wanted)
+        after, exact = asked.answers(made), asked.answers(wanted)
+        held, others = [p for p in asked.pack.held if p != x["prompt"]], asked.others
+        note(success=asked.gives(after, x["prompt"], x["answer"]))
+        note(others=np.mean([after[p] == before[p] for p in held]))
+        note(outside=np.mean([after[row.prompt] == before[row.prompt] for row in others]))
+        note(possible=np.mean([exact[row.prompt] == before[row.prompt] for row in others]))
+        note(far=divergence(right, logits).mean(), chance=divergence(right, 0 * right).mean())
         asked.watch.advance(1)
+    possible, chance = (float(np.mean(columns[name])) for name in ("possible", "chance"))
     return len(requests), {
-        "success": share(success, asked.chance),
-        "others_unchanged": share(others, asked.chance),
-        "non_members_unchanged": share(outside, asked.chance),
-        "distance": average(far, float(np.mean(chance))),
+        "success": share(columns["success"], asked.chance),
+        "others_unchanged": share(columns["others"], asked.chance),
+        "non_members_unchanged": share(columns["outside"], asked.chance, possible),
+        "distance": average(columns["far"], chance),
     }
 
 
@@ -195,7 +203,8 @@ def unlearn(asked: Asked) -> tuple[int, dict[str, Score]]:
     logits, right = asked.logits(model), asked.logits(never)
     after, wanted = asked.answers(model), asked.answers(never)
     kept = {p: a for p, a in asked.pack.held.items() if p not in {x["prompt"] for x in gone}}
-    texts, others = asked.texts(gone), asked.texts([x._asdict() for x in asked.pack.holdout])
+    texts = [asked.subject.split(x["prompt"], x["answer"]) for x in gone]
+    others = [asked.subject.split(*row) for row in asked.others]
     known = [-losses(each, some).numpy() for each in (model, never) for some in (texts, others)]
     again = [relearned(each, texts) for each in (model, never)]
     forgotten = [
@@ -236,7 +245,7 @@ def extract(asked: Asked) -> tuple[int, dict[str, Score]]:
         scores["recovered"] = share(right, 1 / len(answers))
         scores["false_recitations"] = share(wrong, 1.0, 0.0)
     if MEMBERSHIP in asked.functions:
-        both = list(held.items()), asked.pack.holdout
+        both = list(held.items()), asked.others
         found = [
             [float(numbers(asked.asks(MEMBERSHIP, f"{p} {a}"), ())) for p, a in rows]
             for rows in both
