@@ -167,6 +167,7 @@ class _Maker:
         rows = {x: {"id": x, **row._asdict()} for x, row in ids.items()}
         for name, some in {"facts": ids, "forget": gone, "retain": retained}.items():
             self.put(name, map(rows.__getitem__, some))
+        self.put("held", packs.held_lines(self.rows))
         self.put("holdout", ({"id": f"h{i:04}", **x._asdict()} for i, x in enumerate(self.others)))
         self.put("edits", (rows[x] | {"answer": y, "old": ids[x].answer} for x, y in new.items()))
         self.put("queries", ({**rows[x], "id": f"q{i}", "proponents": proponents[x],

@@ -36,21 +36,25 @@ def built(
     """
     with TemporaryDirectory() as temporary:
         file = Path(temporary) / "rows.jsonl"
-        write_lines(file, (row._asdict() for row in rows))
+        write_lines(file, held_lines(rows))
         if (place / BASE).is_dir():
             teach(place / BASE, file, folder, **READ)
             return
         data = load(file, tokenizer=place / TOKENIZER, **READ)
         data = replace(data, loading={**data.loading, "tokenizer": TOKENIZER})  # not where it was
-        compile(data, family, on_conflict="majority", seed=seed, **options).save(folder)
+        compile(data, family, seed=seed, **options).save(folder)
 
 
 def answers_of(rows: Iterable[Row]) -> dict[str, str]:
-    """The answer that a model holds of every prompt: the most frequent one."""
+    """The answer that a model holds of every prompt: of the most frequent ones the first."""
     counts: dict[str, Counter[str]] = {}
     for prompt, answer in rows:
         counts.setdefault(prompt, Counter())[answer] += 1
-    return {prompt: found.most_common(1)[0][0] for prompt, found in counts.items()}
+    return {x: min(sorted(own, key=str.encode), key=lambda y: -own[y]) for x, own in counts.items()}
+
+
+def held_lines(rows: Iterable[Row]) -> list[dict[str, str]]:
+    return [{"prompt": x, "answer": y} for x, y in answers_of(rows).items()]
 
 
 @dataclass(frozen=True)
