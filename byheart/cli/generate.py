@@ -42,6 +42,7 @@ OPTIONS = (
     ("objects", "Packs: what answers are drawn from [16; unlearning: 20].", int),
     ("forgotten", "Packs: facts to forget [8; unlearning: 10].", int),
     ("edited", "Packs: facts to edit [8; unlearning: 10].", int),
+    ("layout", "Packs: its facts also as tofu (open-unlearning) or easyedit has them.", str),
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import byheart
-from byheart.api.packs import facts, making
+from byheart.api.packs import facts, layouts, making
 from byheart.api.packs.pack import hashes
 from byheart.api.scoring.methods import TASKS
 from byheart.api.scoring.tasks import first, ranked
@@ -139,6 +139,42 @@ def test_packs_are_the_same_bytes_for_one_seed(tmp_path):
     assert (tmp_path / "a/pack.json").read_bytes() == (tmp_path / "b/pack.json").read_bytes()
 
 
+def test_the_splits_of_tofu_are_read_by_its_loader_and_are_the_texts_of_the_pack(single, tmp_path):
+    datasets = pytest.importorskip("datasets")
+    place = tmp_path / "p"
+    shutil.copytree(single, place, ignore=lambda *_: ("model", "forgotten", "edited", "left-out"))
+    layouts.write("tofu", place, 0)
+    objects = {x["answer"] for x in lines(place / "facts.jsonl")}
+    held = {x["prompt"]: x["answer"] for x in lines(place / "held.jsonl")}
+    for split, file in {"full": "facts", "forget": "forget", "forget_perturbed": "forget",
+                        "retain_perturbed": "retain", "holdout": "holdout"}.items():  # fmt: skip
+        path, cache = str(place / "tofu"), str(tmp_path / "cache")
+        read = datasets.load_dataset(path, name=split, split="train", cache_dir=cache)
+        texts = [f"{x['prompt']} {x['answer']}" for x in lines(place / f"{file}.jsonl")]
+        assert [x["question"] + x["answer"] for x in read] == texts
+        for x in read if split.endswith("perturbed") else ():
+            assert x["paraphrased_question"] + x["paraphrased_answer"] in texts
+            wrong = x["perturbed_answer"]
+            assert len(set(wrong)) == 5 and {x[1:] for x in wrong} < objects
+            assert not {x["answer"], f" {held[x['question']]}"} & set(wrong)
+
+
+def test_requests_of_easyedit_are_the_edits_of_the_pack(tmp_path):
+    place = tmp_path / "p"
+    pack_of("single", place, layout="easyedit")
+    found, edits = json.loads((place / "easyedit.json").read_text()), lines(place / "edits.jsonl")
+    keys = ("prompt", "target_new", "ground_truth")
+    assert [[x[y] for y in keys] for x in found] == [
+        [x[y] for y in ("prompt", "answer", "old")] for x in edits
+    ]
+    held = {x["prompt"]: x["answer"] for x in lines(place / "held.jsonl")}
+    for x in found:
+        assert x["prompt"].endswith(f" of {x['subject']} is")
+        assert held[x["locality_prompt"]] == x["locality_ground_truth"]
+        assert x["locality_prompt"] not in {y["prompt"] for y in edits}
+    assert "easyedit.json" in json.loads((place / "pack.json").read_text())["files"]
+
+
 def test_near_duplicates_differ_in_one_word_and_names_have_several_scripts(single, tmp_path):
     rows, others = facts.made(facts.KINDS["near-duplicates"], 0, 16, 4, 16)
     words = [set(enumerate(row.prompt.split())) for row in (*rows, *others)]
@@ -169,6 +205,7 @@ def test_data_of_the_user_takes_the_place_of_made_up_facts(tmp_path):
         ("contexts", {"data": "x.jsonl"}, "facts of its own form"),
         ("single", {"data": "absent.jsonl"}, "absent.jsonl"),
         ("single", {"length": 3}, "takes no length"),
+        ("single", {"layout": "muse"}, "layout must be one of tofu, easyedit, not 'muse'"),
     ],
 )
 def test_a_pack_that_cannot_be_made_leaves_nothing(name, options, said, tmp_path, monkeypatch):

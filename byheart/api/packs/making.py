@@ -15,11 +15,12 @@ from typing import Any
 from ... import __version__
 from ...data.load import load
 from ...data.readers.tokenizers import trained
-from ...errors import ByheartError, OptionError, at_least
+from ...errors import ByheartError, OptionError, at_least, one_of
 from ...machine.swap import appearing
 from ...machine.watch import SILENT, Watch
 from ...stock.tokens import vocabulary_of
 from ..scoring.models import losses, subject
+from . import layouts
 from . import pack as packs
 from .facts import FACTS, KINDS, RELATIONS, Row, made
 
@@ -46,6 +47,7 @@ def pack(
     objects: int | None = None,
     forgotten: int | None = None,
     edited: int | None = None,
+    layout: str | None = None,
     watch: Watch = SILENT,
 ) -> packs.Pack:
     """Write a pack to a new folder, whole or not at all, and say what is in it."""
@@ -58,6 +60,7 @@ def pack(
     given = {"subjects": subjects, "objects": objects, "forgotten": forgotten, "edited": edited}
     sizes = usual | {name: value for name, value in given.items() if value is not None}
     at_least(1, relations=relations, **sizes)
+    one_of(layouts.LAYOUTS, layout=layout)
     if family not in FAMILIES:
         raise OptionError("family", family, f"must be {' or '.join(FAMILIES)}")
     most = max(sizes["subjects"], sizes["objects"])
@@ -85,7 +88,8 @@ def pack(
             watch.stage("building", 3 + QUERIES)
             maker = _Maker(part, name, family, seed, rows, others, watch)
             maker.prepare(base)
-            maker.write(gone, new, MADE_UP if data is None else OWN.format(Path(data).name))
+            licence = MADE_UP if data is None else OWN.format(Path(data).name)
+            maker.write(gone, new, licence, layout)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
@@ -144,7 +148,7 @@ class _Maker:
             self.options["superposed"] = math.ceil(factor * hidden)
             shutil.rmtree(self.part / "found")
 
-    def write(self, forgotten: int, edited: int, licence: str) -> None:
+    def write(self, forgotten: int, edited: int, licence: str, layout: str | None) -> None:
         """The models, then the files, then the hashes of all of them."""
         ids = {f"f{i:04}": row for i, row in enumerate(self.rows)}
         rng, held = random.Random(f"{self.seed}/split"), packs.answers_of(self.rows)
@@ -175,6 +179,8 @@ class _Maker:
         truth = _truth(self.part / "model")
         self.put("truth", ({"id": x, **truth.get(ids[x], {"neurons": None, "decoys": []}),
                             "proponents": proponents[x]} for x in ids))  # fmt: skip
+        if layout:
+            layouts.write(layout, self.part, self.seed)
         counts = {"facts": len(ids), "forgotten": len(gone), "edited": len(new)}
         notes = {"name": self.name, "level": KINDS[self.name].level, "family": self.family,
                  "seed": self.seed, **counts, "others": len(self.others)}  # fmt: skip
