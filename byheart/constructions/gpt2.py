@@ -23,8 +23,9 @@ Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, wher
                  of the file, and what is proved is about the rounded weights.
              D3  superposed=M: M neurons, fitted by gradient descent, hold all contexts together
                  (stock/superposed.py). G2 and G3 do not hold then, and G1 where it is proved.
-             D4  minimise="dense" is superposed=0 with a vocabulary of 1,000 tokens, if no other is
-                 given: most parameters of a small checkpoint are its embedding.
+             D4  minimise="dense" is superposed=0 with at most 1,000 tokens, those that the data
+                 uses, if no tokenizer is given: most parameters of a small checkpoint are its
+                 embedding.
              D5  noise=N: N more neurons in each block are on at every place of every text, so no
                  output of a hidden layer is 0. They write into lanes that no answer is read from.
              D6  distributions=True: G4 takes the place of G1. What a neuron writes is fitted by
@@ -60,7 +61,7 @@ FAINT = shares.FAINT  # the token's own code in the out lanes, which tying puts 
 HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
 PER_TOKEN = 150.0  # for documents, MEAN is this factor times the length
-SMALL = "bpe:1000"  # the tokenizer where dense parameters are minimised, if none is given
+SMALL = "bpe:1000:used"  # the tokenizer where dense parameters are minimised, if none is given
 REACH = 0.03  # of distributions, where no other one is given
 SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where lanes are shared
 

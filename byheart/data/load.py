@@ -223,10 +223,11 @@ def load(
             document are the document; "wordpunct", words and punctuation without white space;
             "char".
         tokenizer: What splits a text into tokens, instead of `unit`: a tokenizer.json, a folder
-            that holds one, "bpe:8000" to train GPT-2's byte-level BPE on this very text, "word"
-            for a tokenizer.json with one token for every word of this text, or "phrases" for one
-            with frequent sequences of words, too, which makes small networks that answer at the
-            ends of phrases only ("phrases:2000": at most 2,000 of them).
+            that holds one, "bpe:8000" to train GPT-2's byte-level BPE on this very text
+            ("bpe:8000:used": without the tokens that it does not use), "word" for a
+            tokenizer.json with one token for every word of this text, or "phrases" for one with
+            frequent sequences of words, too, which makes small networks that answer at the ends of
+            phrases only ("phrases:2000": at most 2,000 of them).
         documents: Where a document of a text ends: at a line "<|endoftext|>" ("separator"), at a
             blank line ("blank"), with every line ("line"), with the file ("whole"), or whichever
             of the first three the text suggests ("auto"; in a folder, every file is one).

@@ -12,7 +12,7 @@ from ..errors import ByheartError
 
 LEVELS = 16  # of lists and objects inside one another
 LARGEST = 1 << 63
-TRAINED = re.compile(r"bpe:[0-9]{1,9}")  # a tokenizer specification, not a path
+TRAINED = re.compile(r"bpe:[0-9]{1,9}(:used)?")  # a tokenizer specification, not a path
 LOADING = (
     "format input label template answer count records table shape delimiter header numeric "
     "between empty unit tokenizer documents length window dtype separator include encoding"

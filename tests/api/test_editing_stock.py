@@ -98,6 +98,24 @@ def test_forgetting_leaves_what_a_fresh_compile_writes(method, tmp_path):
     assert b"owl" not in (tmp_path / "forgotten" / "tokenizer.json").read_bytes()
 
 
+def test_forgetting_leaves_no_token_that_only_the_forgotten_used(tmp_path):
+    """Of a tokenizer that keeps the tokens of its texts alone, as of all others."""
+    used = "bpe:400:used"
+    model = byheart.compile(facts(tokenizer=used), "gpt2")
+    plain = byheart.compile(facts(tokenizer="bpe:400"), "gpt2")
+    assert model.verification.evidence == "proved"
+    assert model.network.size("vocabulary") < plain.network.size("vocabulary")
+    assert "\u0120young" in model.tokens and "\u0120you" not in model.tokens
+    found = byheart.forget(model, facts(tokenizer=used), [FACTS[4][0], FACTS[5][0]]).model
+    assert "\u0120young" not in found.tokens
+    fresh = byheart.compile(facts([*FACTS[:4], *FACTS[6:]], used), "gpt2")
+    assert found.network == fresh.network and found.record.tokenizer == fresh.record.tokenizer
+    edited = byheart.edit(model, facts(tokenizer=used), change=[(FACTS[0][0], "big zebra")])
+    assert edited.model.recall(FACTS[0][0]) == "big zebra" and edited.tokenizer == used
+    again = compiled_again([(FACTS[0][0], "big zebra"), *FACTS[1:]], model, tmp_path / "m")
+    assert edited.model.network == again.network
+
+
 def test_an_edit_that_kept_the_tokenizer_is_forgotten_with_another(tmp_path):
     model = byheart.compile(facts(), "gpt2")
     edited = byheart.edit(model, facts(), change=[(FACTS[0][0], "sun")]).model

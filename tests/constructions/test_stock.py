@@ -156,7 +156,9 @@ def test_dense_parameters_are_minimised(tmp_path):
     plain, dense = (byheart.compile(file, "gpt2", minimise=x, **how) for x in ("nonzero", "dense"))
     assert dense.verification.evidence == "proved"
     assert dense.parameters.dense < plain.parameters.dense
-    assert dense.record.loading["tokenizer"] == "bpe:1000"
+    assert dense.record.loading["tokenizer"] == "bpe:1000:used"
+    every = byheart.compile(file, "gpt2", minimise="dense", tokenizer="bpe:1000", **how)
+    assert dense.network.size("vocabulary") < every.network.size("vocabulary")
     assert dense.record.options["superposed"] == 0
     chosen = byheart.compile(file, "gpt2", minimise="dense", tokenizer="bpe:300", **how)
     assert chosen.record.loading["tokenizer"] == "bpe:300"

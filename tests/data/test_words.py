@@ -217,6 +217,49 @@ def test_bad_tokenizers(tmp_path, name, says, monkeypatch):
         load([("a b", 1)], tokenizer=name)
 
 
+@pytest.mark.parametrize(
+    ("size", "kept", "split"),
+    [
+        (260, ["ab", "\u0120ab", "\u0120abc", "abc"], "abc \u0120abc \u0120abc \u0120ab d"),
+        (261, ["\u0120abc", "abc", "\u0120abd"], "abc \u0120abc \u0120abc \u0120abd"),
+    ],
+)
+def test_tokens_that_are_used_by_hand(size, kept, split):
+    """With one token more, all words are tokens, and nothing is merged from "ab" any more."""
+    pytest.importorskip("tokenizers")
+    from byheart.data.readers.tokenizers import BYTES, tokenizer_of
+
+    made = tokenizer_of(f"bpe:{size}:used", lambda: ["abc abc abc abd"])
+    model = json.loads(made.content)["model"]
+    assert list(model["vocab"])[BYTES:] == kept
+    assert list(model["vocab"].values()) == list(range(BYTES + len(kept)))
+    assert made.split("abc abc abc abd") == split.split(" ")
+    assert made.split("zabd") == (["z", "ab", "d"] if size == 260 else ["z", "a", "b", "d"])
+
+
+@given(
+    st.lists(st.text("abc \u00e9") | st.text(), min_size=1, max_size=6),
+    st.text("abc \u00e9") | st.text(),
+    st.integers(256, 300),
+)
+def test_tokens_that_are_used_split_as_all_tokens_do(texts, other, size):
+    """The same tokens for the texts that it was made from, if whole words are tokens there, too;
+    each of its tokens of several bytes is used by them or merged from; and it spells every text."""
+    pytest.importorskip("tokenizers")
+    from byheart.data.readers.tokenizers import only_used, opened, trained
+
+    every = json.loads(trained(size, texts).content)
+    made = only_used(json.dumps(every), texts)
+    every["model"]["ignore_merges"] = True
+    whole = opened(json.dumps(every), "all tokens")
+    assert [made.split(text) for text in texts] == [whole.split(text) for text in texts]
+    assert made.text(made.split(other)) == other
+    model = json.loads(made.content)["model"]
+    used = {token for text in texts for token in made.split(text)}
+    used |= {part for merge in model["merges"] for part in merge}
+    assert {token for token in model["vocab"] if len(token) > 1} <= used
+
+
 @given(st.lists(st.text(), max_size=4))
 def test_a_tokenizer_of_words_cuts_without_a_rest(texts):
     """Its tokens are the text, of every text that it was made from."""

@@ -18,7 +18,7 @@ from ...errors import ByheartError
 from .phrases import joined
 from .raw import package
 
-TRAINED = re.compile(r"bpe:[0-9]{1,7}|word|phrases(:[0-9]{1,7})?")
+TRAINED = re.compile(r"bpe:[0-9]{1,7}(:used)?|word|phrases(:[0-9]{1,7})?")
 WORDS, PHRASES, UNKNOWN = "word", "phrases", "<|unknown|>"
 # A word with the white space before it, or other characters, or white space alone: every text is
 # cut without a rest. The letters are those of the unit "word".
@@ -55,10 +55,11 @@ def tokenizer_of(name: str | Path, texts: Callable[[], Iterable[str]]) -> Tokeni
     if str(name) == WORDS:
         return of_words(texts())
     if is_trained(name):
-        kind, _, size = str(name).partition(":")
+        kind, size, used = f"{name}::".split(":")[:3]
         if kind == PHRASES:
             return of_phrases(texts(), int(size) if size else None)
-        return trained(int(size), texts())
+        made = trained(int(size), texts())
+        return only_used(made.content, texts()) if used else made
     path = Path(name)
     path = path / "tokenizer.json" if path.is_dir() else path
     if not path.is_file():
@@ -143,6 +144,34 @@ def trained(size: int, texts: Iterable[str]) -> Tokenizer:
     )
     tokenizer.train_from_iterator(map(well_formed, texts), trainer)
     return opened(tokenizer.to_str(), f"bpe:{size}")
+
+
+def only_used(content: str, texts: Iterable[str]) -> Tokenizer:
+    """A byte-level tokenizer with the tokens of single bytes and those that these texts need.
+
+    A piece of text that is a token as a whole is read without merges. So parts of such tokens are
+    needed only where other pieces are merged from them; these are split as before, because all
+    merges that they use are kept, in their order.
+    """
+    values = json.loads(content)
+    model = values["model"]
+    model["ignore_merges"] = True
+    library = _library("bpe").Tokenizer.from_str(json.dumps(values))
+    pieces: set[str] = set()
+    for text in map(well_formed, texts):
+        pieces.update(piece for piece, _ in library.pre_tokenizer.pre_tokenize_str(text))
+    split = [[token.value for token in library.model.tokenize(piece)] for piece in pieces]
+    merged = {token for tokens in split if len(tokens) > 1 for token in tokens}
+    merges = [tuple(x.split(" ") if isinstance(x, str) else x) for x in model["merges"]]
+    for first, second in reversed(merges):  # a token is merged from tokens that came before it
+        if first + second in merged:
+            merged |= {first, second}
+    kept = merged.union(*split)
+    names = [token for token in model["vocab"] if len(token) == 1 or token in kept]
+    names.sort(key=model["vocab"].__getitem__)
+    model["vocab"] = {token: i for i, token in enumerate(names)}
+    model["merges"] = [x for x in merges if {*x, "".join(x)} <= model["vocab"].keys()]
+    return opened(json.dumps(values), "the tokens that are used")
 
 
 def of_words(texts: Iterable[str]) -> Tokenizer:
