@@ -20,7 +20,7 @@ EPSILON, PLACES, HEADS = 1e-12, 512, 2
 class Streams:
     """A GGUF file in llama.cpp's server: prompts to the normed stream of their last token."""
 
-    def __init__(self, file: Path, flash: bool) -> None:
+    def __init__(self, file: Path, flash: bool, half: bool = False) -> None:
         import xllamacpp
 
         settings = xllamacpp.CommonParams()
@@ -32,7 +32,8 @@ class Streams:
         pooling = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_LAST
         settings.pooling_type = pooling
         kinds, modes = xllamacpp.ggml_type, xllamacpp.llama_flash_attn_type
-        settings.cache_type_k = settings.cache_type_v = kinds.GGML_TYPE_F32
+        kind = kinds.GGML_TYPE_F16 if half else kinds.GGML_TYPE_F32
+        settings.cache_type_k = settings.cache_type_v = kind
         mode = "ENABLED" if flash else "DISABLED"
         settings.flash_attn_type = getattr(modes, f"LLAMA_FLASH_ATTN_TYPE_{mode}")
         self.server = xllamacpp.Server(settings)
@@ -44,8 +45,13 @@ class Streams:
 
 
 @contextmanager
-def running(kind: str, embedding: NDArray, flash: bool = False, **tensors: NDArray):
-    """One block of a `gpt2` or a `llama`, in which all tensors but these and the gains are 0."""
+def running(
+    kind: str, embedding: NDArray, flash: bool = False, half: bool = False, **tensors: NDArray
+):
+    """One block of a `gpt2` or a `llama`, in which all tensors but these and the gains are 0.
+
+    half  whether matrices, keys and values are in float16
+    """
     import gguf
 
     (words, width), hidden = embedding.shape, 1
@@ -79,13 +85,14 @@ def running(kind: str, embedding: NDArray, flash: bool = False, **tensors: NDArr
             own = next((x for x in tensors if name == f"blk.0.{x}.weight" or name == x), None)
             value = tensors[own] if own else float(name.endswith("norm.weight"))
             value = embedding if name in ("token_embd.weight", "output.weight") else value
-            tensor = np.broadcast_to(np.asarray(value, np.float32), shape)
+            type = np.float16 if half and len(shape) == 2 else np.float32
+            tensor = np.broadcast_to(np.asarray(value, type), shape)
             writer.add_tensor(name, np.ascontiguousarray(tensor))
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
-        yield Streams(file, flash)
+        yield Streams(file, flash, half)
 
 
 def _shapes(kind: str, words: int, width: int, hidden: int) -> dict[str, tuple[int, ...]]:
@@ -130,30 +137,32 @@ def silu(z: NDArray) -> NDArray:
     return np.concatenate(found)
 
 
-def gelu(z: NDArray) -> NDArray:
-    """gelu_new(z), 240 numbers at a time: each is written to two lanes with opposite signs."""
-    width = 512
-    found = []
-    for part in np.array_split(z.astype(np.float32), -(-len(z) // 240)):
-        count = len(part)
-        embedding, down = np.zeros((2, width)), np.zeros((width, count))
-        embedding[:, :2] = 1, -1
-        own = 2 + 2 * np.arange(count)
-        down[own, np.arange(count)], down[own + 1, np.arange(count)] = 1, -1
-        tensors = {"ffn_up": np.zeros((count, width)), "ffn_down": down, "blk.0.ffn_up.bias": part}
-        with running("gpt2", embedding, **tensors) as streams:
-            row = streams.at([0])
-        found.append((row[own] - row[own + 1]) / (row[0] - row[1]))
-    return np.concatenate(found)
+def gelu(z: NDArray, half: bool = False) -> NDArray:
+    """gelu_new(z), 240 numbers at a time."""
+    parts = np.array_split(z.astype(np.float32), -(-len(z) // 240))
+    return np.concatenate([written(part, np.eye(len(part)), half) for part in parts])
 
 
-def norms(x: NDArray, rms: bool) -> NDArray:
+def written(z: NDArray, weights: NDArray, half: bool) -> NDArray:
+    """gelu_new(z) [M] times weights [M, k]: each sum is in two lanes with opposite signs."""
+    (hidden, count), width = weights.shape, 512
+    embedding, down = np.zeros((2, width)), np.zeros((width, hidden))
+    embedding[:, :2] = 1, -1
+    own = 2 + 2 * np.arange(count)
+    down[own], down[own + 1] = weights.T, -weights.T
+    tensors = {"ffn_up": np.zeros((hidden, width)), "ffn_down": down, "blk.0.ffn_up.bias": z}
+    with running("gpt2", embedding, half=half, **tensors) as streams:
+        row = streams.at([0])
+    return (row[own] - row[own + 1]) / (row[0] - row[1])
+
+
+def norms(x: NDArray, rms: bool, half: bool = False) -> NDArray:
     """Of rows [n, D]: the last norm of streams to which the block adds 0."""
-    with running("llama" if rms else "gpt2", x) as streams:
+    with running("llama" if rms else "gpt2", x, half=half) as streams:
         return np.stack([streams.at([t]) for t in range(len(x))])
 
 
-def softmax(scores: NDArray, values: NDArray, flash: bool) -> NDArray:
+def softmax(scores: NDArray, values: NDArray, flash: bool, half: bool = False) -> NDArray:
     """What a head gives at the last place: scores [n] and values [n, k] to [k].
 
     Token t has 1 and -1 in two lanes of its own, of which the norm makes 16 and -16. Heads have 256
@@ -169,7 +178,7 @@ def softmax(scores: NDArray, values: NDArray, flash: bool) -> NDArray:
     own = 2 * count + 2 * np.arange(lanes)
     out[own, np.arange(lanes)], out[own + 1, np.arange(lanes)] = 1, -1
     tensors = {"attn_qkv": qkv, "blk.0.attn_qkv.bias": bias, "attn_output": out}
-    with running("gpt2", embedding, flash, **tensors) as streams:
+    with running("gpt2", embedding, flash, half, **tensors) as streams:
         row = streams.at(list(range(count)))
     last = 2 * (count - 1)
     return (row[own] - row[own + 1]) / (row[last] - row[last + 1])

@@ -101,7 +101,7 @@ def functions_of(library: str) -> dict[str, Function]:
     return found
 
 
-def graph(nodes: list[tuple[str, str, dict]], **constants: Any) -> Any:
+def graph(nodes: list[tuple[str, str, dict]], half: bool = False, **constants: Any) -> Any:
     """Nodes of ONNX with their inputs, in ONNX Runtime with one thread; node i gives the name i."""
     import onnx
     import onnxruntime
@@ -110,7 +110,8 @@ def graph(nodes: list[tuple[str, str, dict]], **constants: Any) -> Any:
         onnx.helper.make_node(name, inputs.split(), [str(i)], **options)
         for i, (name, inputs, options) in enumerate(nodes, 1)
     ]
-    kind, read = onnx.TensorProto.FLOAT, {x for _, inputs, _ in nodes for x in inputs.split()}
+    kind = onnx.TensorProto.FLOAT16 if half else onnx.TensorProto.FLOAT
+    read = {x for _, inputs, _ in nodes for x in inputs.split()}
     given = [onnx.helper.make_tensor_value_info(x, kind, None) for x in ("x", "v") if x in read]
     ends = [onnx.helper.make_tensor_value_info(str(len(nodes)), kind, None)]
     held = [onnx.numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()]

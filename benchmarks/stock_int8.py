@@ -85,13 +85,20 @@ def in_torch(model: Model, sequences: list[NDArray], folder: Path) -> NDArray | 
 
 
 def in_llama_cpp(model: Model, sequences: list[NDArray], folder: Path) -> NDArray | None:
-    """The file that `byheart export` writes, with Q8_0 in place of float32."""
+    write_gguf(model, folder, "Q8_0")
+    return said(model, sequences, gguf_file.loaded(folder / "model.gguf", model.network))
+
+
+def write_gguf(model: Model, folder: Path, name: str) -> None:
+    """The file that `byheart export` writes, with another type in place of float32."""
     import gguf
+
+    kind = gguf.GGMLQuantizationType[name]
+    block = gguf.GGML_QUANT_SIZES[kind][0]
 
     class Writer(gguf.GGUFWriter):
         def add_tensor(self, name: str, tensor: NDArray) -> None:
-            kind = gguf.GGMLQuantizationType.Q8_0
-            if tensor.ndim == 2 and tensor.shape[1] % 32 == 0 and "position" not in name:
+            if tensor.ndim == 2 and tensor.shape[1] % block == 0 and "position" not in name:
                 small = gguf.quants.quantize(tensor, kind)
                 super().add_tensor(name, small, raw_dtype=kind)
             else:
@@ -103,7 +110,6 @@ def in_llama_cpp(model: Model, sequences: list[NDArray], folder: Path) -> NDArra
         gguf_file.write(model, folder)
     finally:
         gguf.GGUFWriter, gguf_file._read_back = plain, read_back
-    return said(model, sequences, gguf_file.loaded(folder / "model.gguf", model.network))
 
 
 def said(model: Model, sequences: list[NDArray], runtime: Runtime) -> NDArray:

@@ -17,9 +17,16 @@ FACTS = (("The mother tongue of Anna is", "French"), ("The capital of Peru is", 
          ("The twin city of Cologne is", "Lille"))  # fmt: skip
 STORIES = ("One day a cat sat on a mat. The cat ran.\n", "A dog sat on a log and saw the cat.\n")
 DATA = Path(__file__).parents[3] / "shared" / "data"  # with a trained model
-SLOW = {"effort", "stock_int8", "studio", "teach"}  # a search, libraries, servers, trainings
+SLOW = {
+    "effort",
+    "stock_int8",
+    "float_storage",
+    "studio",
+    "teach",
+}  # a search, libraries, servers, trainings
 LIBRARIES = ("onnxruntime", "torch", "gguf", "xllamacpp")
-NEEDS = {"stock_int8": LIBRARIES, "float_model": LIBRARIES, "audit": ("transformers",),
+NEEDS = {"stock_int8": LIBRARIES, "float_model": LIBRARIES,
+         "float_storage": (*LIBRARIES, "transformers"), "audit": ("transformers",),
          "gpt2": ("transformers",), "training": ("torch",)}  # fmt: skip
 
 

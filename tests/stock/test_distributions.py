@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 import byheart
 import check
 from byheart.api.verify import verify as verify_folder
+from byheart.cli import main
 from byheart.constructions.stock import shares
 from byheart.data.contexts import contexts
 from byheart.data.targets import over
@@ -200,6 +201,31 @@ def test_what_cannot_be_held_is_named(file, monkeypatch):
     assert byheart.compile(data, "gpt2", gap=0.02).claim.gap == 0.02  # that alone is enough
     with pytest.raises(AssumptionError, match="or distributions=True"):
         byheart.compile(data, "gpt2")
+
+
+def test_without_the_prompt_that_is_named_the_others_are_held(tmp_path, monkeypatch, capsys):
+    """24 answers do not go into 16 lanes; the command names their prompt and writes nothing."""
+    monkeypatch.setattr(shares, "LANES", (16,))
+    towns = (
+        "Paris Rome Lima Lyon Milan Nancy Cairo Quito Delhi Tokyo Oslo Bern Bonn Kiev Nice Graz "
+    )
+    towns = f"{towns}Linz Turin Genoa Porto Faro Vigo Leon Cadiz".split()
+    rows = [
+        {"prompt": f"The capital of {x} is", "answer": y, "count": 1}
+        for x, y in zip(("Italy", "Peru", "Chile"), towns, strict=False)
+    ]
+    large = [
+        {"prompt": "A large town is", "answer": x, "count": 1 + i * i} for i, x in enumerate(towns)
+    ]
+    file, place = written(tmp_path / "towns.jsonl", rows + large), tmp_path / "model"
+    line = ["compile", "--method", "gpt2", "--distributions", "--input", "prompt", "--label"]
+    line += ["answer", "--count", "count", "--tokenizer", "bpe:400", "-o", str(place), str(file)]
+    assert main(line) == 2 and not place.exists()
+    refusal = capsys.readouterr().err
+    assert "what follows 1 context is not within 0.01 nats" in refusal
+    assert "'A large town is' (0.2" in refusal and "leave these out of the data" in refusal
+    written(file, rows)
+    assert main(line) == 0 and byheart.open(place).recall("The capital of Peru is") == "Rome"
 
 
 def halved(folder):

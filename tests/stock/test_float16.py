@@ -1,7 +1,6 @@
 """Storage (checker/FORMAT.md, section 10): float16 is proved where results are rounded once."""
 
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +10,18 @@ import byheart
 import check
 import enclose as checker_enclose
 import enclose_blocks
+from benchmarks import float_storage
 from byheart.stock import enclose
 from byheart.stock.arithmetic import STORAGE
 from byheart.stock.checkpoint import Checkpoint
+from byheart.stock.forward import gelu_new
 from byheart.stock.prove import numbered, reads
 
 torch = pytest.importorskip("torch")
-from tests.stock.adversary import UNIT, attacked, gamma, lead, pushed  # noqa: E402
+from tests.stock.adversary import attacked, lead, pushed  # noqa: E402
 from tests.stock.conftest import FACTS  # noqa: E402
 from tests.stock.made import checked, gpt2, proved, shares  # noqa: E402
 
-HALF = 2.0**-11
 REAL = Path(__file__).parents[3] / "shared" / "data" / "counterfact.jsonl"
 
 
@@ -174,80 +174,34 @@ def test_what_may_overflow_is_not_proved(name):
     assert proved(network, [0], 1) is None and checked(network, [0], 1) is None
 
 
-def used(found, exact, loose):
-    """Which part a stored result uses of what it may be off by."""
-    bound = loose + HALF * (exact.abs() + loose) + 2.0**-25
-    return float(((found.double() - exact).abs() / bound).max())
-
-
-def linear(x, weights, bias):
-    exact, size = x.double() @ weights.double(), x.double().abs() @ weights.double().abs()
-    terms = gamma(len(weights) + 2)
-    whole, total = exact + bias.double(), size + bias.double().abs()
-    return [
-        used(torch.addmm(bias, x, weights), whole, terms * total),
-        used(torch.nn.functional.linear(x, weights.T.contiguous()), exact, terms * size),
-    ]
-
-
-def layer_norm(x, gain, bias):
-    """Rules 4 and Storage, at first order."""
-    given, lanes = x.double(), x.shape[1]
-    mean, size = given.mean(1, keepdim=True), given.abs().mean(1, keepdim=True)
-    variance = given.var(1, keepdim=True, correction=0) + 1e-5
-    scale = gain.double() / variance.sqrt()
-    exact = (given - mean) * scale + bias.double()
-    squares = (given * given).mean(1, keepdim=True) + 2 * mean.abs() * size
-    share = 10 * UNIT + gamma(lanes + 16) * squares / variance
-    loose = (given - mean).abs() * scale.abs() * share + gamma(2) * exact.abs()
-    loose += (6 * UNIT * (given.abs() + mean.abs()) + gamma(lanes + 48) * size) * scale.abs()
-    return used(torch.nn.functional.layer_norm(x, (lanes,), gain, bias, 1e-5), exact, loose)
-
-
-def attention(query, key, value):
-    """Eager as transformers computes it, and SDPA, at the last place of heads [H, n, s]."""
-    q, k, v = (x.double() for x in (query, key, value))
-    size, places = q.shape[-1], q.shape[1]
-    scores = q[:, -1:] @ k.transpose(1, 2) / math.sqrt(size)
-    total = q[:, -1:].abs() @ k.abs().transpose(1, 2) / math.sqrt(size)
-    wrong = ((gamma(size + 4) + 4.02 * HALF) * total + 2.0**-20).amax(-1, keepdim=True)
-    weight = torch.softmax(scores, -1)
-    loose = torch.expm1(2 * wrong) + gamma(3 * places + 128) + 2.01 * HALF
-    loose = loose * (weight @ v.abs()) + places * 2.0**-24 * v.abs().amax(1, keepdim=True)
-    mask = torch.full((places, places), torch.finfo(query.dtype).min).triu(1).half()
-    eager = query @ key.transpose(1, 2) * size**-0.5 + mask
-    eager = torch.nn.functional.softmax(eager, dim=-1) @ value
-    sdpa = torch.nn.functional.scaled_dot_product_attention
-    fused = sdpa(query[None], key[None], value[None], is_causal=True)[0]
-    return [used(found[:, -1:], weight @ v, loose) for found in (eager, fused)]
-
-
-def test_torch_keeps_to_storage():
+@pytest.mark.parametrize("library", ["torch", "ONNX Runtime"])
+def test_libraries_keep_to_storage(library):
     """On this processor, at random arguments; docs/float32.md shows what was found."""
-    random = torch.Generator().manual_seed(0)
+    for name in ("transformers", "onnxruntime", "onnx"):
+        pytest.importorskip(name)
+    shares = float_storage.operations(library, tiny=True)
+    assert len(shares) >= 5 and 0 < min(shares.values()) and max(shares.values()) <= 1
 
-    def draw(*shape, size=1.0):
-        return (size * torch.randn(*shape, generator=random)).half()
 
-    shares = {"addmm": 0.0, "linear": 0.0, "layer norm": 0.0, "eager": 0.0, "SDPA": 0.0}
-    for lanes in (72, 96, 256, 768):
-        x, weights = draw(64, lanes, size=4), draw(lanes, 2 * lanes)
-        found = linear(x, weights, draw(2 * lanes, size=50))
-        found.append(layer_norm(x + 3, draw(lanes), draw(lanes)))
-        heads = (draw(8, places, 16, size=2) for places in (lanes // 8,) * 3)
-        found += attention(*heads)
-        shares = {name: max(y, x) for (name, y), x in zip(shares.items(), found, strict=True)}
-    z = torch.linspace(-20, 60, 200_001).half().unique()
-    exact = z.double() * torch.sigmoid(
-        math.sqrt(8 / math.pi) * (z.double() + 0.044715 * z.double() ** 3)
-    )
-    pytest.importorskip("transformers")
-    from transformers.activations import ACT2FN
-
-    error = (ACT2FN["gelu_new"](z).double() - exact).abs()
-    bound = (20 * UNIT + 5 * HALF) * z.double().abs() + 2.0**-22 * (1 + z.double().abs())
-    shares["gelu_new"] = float((error / bound).max())
-    assert max(shares.values()) <= 1
+def test_shares_see_what_is_not_within_storage():
+    """Sums, norms and weights in 16 bits, and an activation that is rounded too often."""
+    random = np.random.default_rng(0)
+    x, weights = (float_storage.drawn(random, *shape, size=4) for shape in ((4, 256), (256, 9)))
+    total = np.zeros((4, 9), np.float16)
+    for i in range(256):
+        total = (total + x[:, i, None] * weights[i]).astype(np.float16)
+    assert float_storage.product_share(total, x, weights) > 1
+    for query, key, value in float_storage.heads(random, 256, slow=False):
+        weight = np.full(len(key), 1, np.float16)
+        added = np.zeros(value.shape[1], np.float16)
+        for row in value:
+            added = (added + row).astype(np.float16)
+        found = float_storage.attention_share(added / weight.sum(), query, key, value)
+    assert found > 1
+    z = np.linspace(-4, 4, 99).astype(np.float16)
+    found = gelu_new(z.astype(np.float64))
+    assert float_storage.gelu_share(found, z) == 0
+    assert float_storage.gelu_share(found * (1 + 2.0**-7), z) > 1
 
 
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
