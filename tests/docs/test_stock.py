@@ -23,7 +23,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTA
 def folder(tmp_path_factory):
     """Where the commands of the page were run."""
     home = tmp_path_factory.mktemp("stock")
-    facts, commands = (text for kind, text in BLOCKS if not kind)
+    facts, commands, _ = (text for kind, text in BLOCKS if not kind)
     (home / "facts.jsonl").write_text(facts.partition("<<'END'\n")[2].partition("END\n")[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
@@ -41,6 +41,23 @@ def test_the_commands_answer_as_the_page_says(folder, monkeypatch, capsys):
     assert capsys.readouterr().out.strip() == said
     certificate = json.loads(Path("facts.folder/certificate.json").read_text())
     assert certificate["verified"]["evidence"] == "proved"
+
+
+def test_the_distributions_of_the_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    block = [text for kind, text in BLOCKS if not kind][2]
+    rows, _, commands = block.partition("<<'END'\n")[2].partition("END\n")
+    Path("towns.jsonl").write_text(rows)
+    lines = [shlex.split(line, comments=True)[1:] for line in commands.splitlines()]
+    assert [words[0] for words in lines] == ["compile", "verify", "recall", "recall"]
+    said = re.search(r"^byheart recall .*?# (.*)$", commands, flags=re.MULTILINE)[1]
+    for words in lines:
+        capsys.readouterr()
+        assert main(words) == 0, words
+        if "recall" in words:
+            found = capsys.readouterr().out.strip()
+            drawn = "--draw" in words
+            assert (found in re.split(r" [0-9.]+% *", said)) if drawn else (found == said)
 
 
 def test_a_paraphrase_is_unknown(folder, monkeypatch, capsys):
