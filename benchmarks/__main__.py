@@ -41,6 +41,7 @@ TABLE = (
     Benchmark("edit", ("docs/edit.md",), 15, "editable networks and the cost of an edit"),
     Benchmark("peers", ("docs/faq.md",), 1, "sqlite, a dict, ribbon, xz and bzip2 beside a model"),
     Benchmark("texts", ("docs/texts.md",), 5, "whole texts beside gzip, zstd and xz"),
+    Benchmark("phrases", ("docs/texts.md",), 12, "long texts in phrases, as pieces and packed"),
     Benchmark("distributions", ("docs/next-token.md",), 4, "decoders that store distributions"),
     Benchmark("attention_only", ("docs/attention-only.md",), 2, "transformers without neurons"),
     Benchmark("stock", ("docs/stock.md",), 6, "GPT-2 and Llama checkpoints"),
