@@ -64,7 +64,7 @@ SYSTEMS = {  # method and form: what it is after, and what the idea buys
         "Vardi et al. 2022",
         "sqrt(N log N), the order of the paper's theorem, with a large constant",
     ),
-    ("kim2023", "faithful"): ("Kim et al. 2023", "its own look-up: that of Vardi et al."),
+    ("kim2023", "faithful"): ("Kim et al. 2023", "its own look-up, that of Vardi and others"),
     ("vardi2022", "faithful"): (
         "Vardi et al. 2022",
         "keys as long as the proof has them, twice as long as needed",

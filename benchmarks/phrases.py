@@ -1,9 +1,9 @@
 """Texts in words and in phrases, counted as pieces and as the one file that byheart writes.
 
-The texts of the folder texts/ of the data and the stories beside it that are long enough for phrases
-are measured as benchmarks/texts.py measures them: restored byte for byte from the code word of the
-network, the vocabulary and the rest, all predictions proved. The packed file is what `compile
---packed` writes, which also has the rules that split a text, the claim and the hashes.
+The long texts of the folder texts/ of the data, and the stories beside it, are measured as
+benchmarks/texts.py measures them: restored byte for byte from the code word of the network, the
+vocabulary and the rest, all predictions proved. The packed file is what `compile --packed` writes,
+which also has the rules that split a text, the claim and the hashes.
 """
 
 import json
@@ -38,7 +38,8 @@ def measure(options: Options) -> dict:
 
 def markdown(results: dict) -> str:
     heads = ("text", "unit", "parameters", "network", "vocabulary", "rest", "**total**",
-             "the packed file", *COMPRESSORS.values(), "restored", "CPU s: build, recite")  # fmt: skip
+             "the packed file", *COMPRESSORS.values(), "restored",
+             "CPU s: build, recite")  # fmt: skip
     body = [
         (row["text"], row["unit"], row["parameters"], row["network"], row["words"], row["rest"],
          f"**{row['total']:,}**", row["file"],

@@ -32,7 +32,7 @@ def compiled(sequences: int, seed: int) -> dict:
     started = time.process_time()
     model = byheart.compile(dataset)
     row = {"sequences": sequences, "cpu": time.process_time() - started, **facts(model)}
-    row |= {"width": width.width(model.network), "tokens": len(dataset.tokens), "seed": seed}
+    row |= {"width": model.network.breadth, "tokens": len(dataset.tokens), "seed": seed}
     assert row["evidence"] == "proved" and row["checked"] == sequences
     print(json.dumps(row), flush=True)
     return row

@@ -351,8 +351,9 @@ def measure(options: Options) -> dict[str, Any]:
 
 
 def markdown(results: dict[str, Any]) -> str:
-    head = ("model", "method", "answered", "held-out equal to the bit", "KL", "likeliest token "
-            "changed", "loss", "other sentences", "CPU s", "with search")  # fmt: skip
+    head = ("model", "method", "answered", "held-out contexts equal to the bit", "KL",
+            "likeliest token changed", "loss", "other sentences", "CPU s",
+            "with search")  # fmt: skip
     lines = [
         (
             x["model"], x["method"], of(x["answered"], x["of"]), of(x["equal"], x["contexts"]),
@@ -362,7 +363,7 @@ def markdown(results: dict[str, Any]) -> str:
         )
         for x in results["rows"]
     ]  # fmt: skip
-    heads = ("model", "type", "facts asked", "taught and answered", "layers", "parameters",
+    heads = ("model", "type", "facts asked", "taught and answered", "added layers", "parameters",
              "margin, nats", "kept equal to the bit", "held-out positions equal",
              "CPU s")  # fmt: skip
     runs = [

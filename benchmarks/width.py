@@ -21,7 +21,7 @@ from byheart.constructions.retrieval.search import Needs, search
 from byheart.constructions.retrieval.tables import cost
 from byheart.data.generate import random
 from byheart.exact.codeword import encoded_bits
-from byheart.exact.network import FeedForward, Matrix, Network, UniformAttention, matrix
+from byheart.exact.network import FeedForward, Matrix, Network, matrix
 from byheart.machine.watch import SILENT
 from byheart.models.verification import verify
 from byheart.pictures import BLUE, GREEN, GREY, INK, ORANGE, canvas, entitle, legend, ticks, write
@@ -30,13 +30,6 @@ from .report import ROOT, Options, facts, machine, table
 
 SEQUENCES = 100_000
 WIDTHS = (3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
-
-
-def width(network: Network) -> int:
-    """The largest of lanes, hidden units and rows of W_V."""
-    hidden = [x.W1.rows for x in network.layers if isinstance(x, FeedForward)]
-    heads = [x.W_V.rows for x in network.layers if isinstance(x, UniformAttention)]
-    return max([network.width, *hidden, *heads])
 
 
 def narrowed(network: Network, most: int) -> Network:
@@ -139,7 +132,7 @@ def compiled(sequences: int, objective: str, seed: int = 0) -> dict:
     dataset = random(sequences, seed=seed)
     model = byheart.compile(dataset, minimise=objective)
     whole = {name: facts(model)[name] for name in ("dense", "depth", "longest", "encoded")}
-    whole |= {"width": width(model.network)}
+    whole |= {"width": model.network.breadth}
     model = replace(model, network=narrowed(model.network, model.network.width))
     row = proved(model, dataset, started) | {"whole": whole}
     same = row["dense"] == whole["dense"]
@@ -153,7 +146,7 @@ def proved(model: byheart.Model, dataset: byheart.Dataset, started: float) -> di
     row = facts(replace(model, record=replace(model.record, verification=verification)))
     # the record has the code word of the network before its blocks were cut
     row["encoded"] = encoded_bits(model.network) / model.bits.information
-    row |= {"width": width(model.network), "cpu": time.process_time() - started}
+    row |= {"width": model.network.breadth, "cpu": time.process_time() - started}
     print(row, flush=True)
     return row
 

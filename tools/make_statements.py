@@ -4,6 +4,7 @@ python tools/make_statements.py
 """
 
 import ast
+import csv
 import re
 from pathlib import Path
 
@@ -44,6 +45,12 @@ def errata(paper: str) -> list[str]:
     return [text.partition("\n")[0] for text in texts if "Statement: " in text]
 
 
+def standing(paper: str) -> list[str]:
+    """The theorems of a paper that have errata in the table of what stands."""
+    with (ROOT / "tests" / "errata" / "standing.csv").open(newline="") as file:
+        return [x["theorem"] for x in csv.DictReader(file) if x["paper"] == paper and x["entries"]]
+
+
 def named(title: str) -> set[str]:
     """The statements that a title names.
 
@@ -64,7 +71,7 @@ def page() -> str:
     for paper, title in PAPERS.items():
         rows = [x for x in STATEMENTS if x.paper == paper]
         wrong = {erratum: named(erratum) for erratum in errata(paper)}
-        named_in_errata = set().union(*wrong.values())
+        named_in_errata = set().union(*wrong.values(), *map(named, standing(paper)))
         lines += [f"## {title}", "", "| statement | where | says | command |", "| --- " * 4 + "|"]
         for row in rows:
             where = [*row.shown, *(["[erratum](errata.md)"] if row.item in named_in_errata else [])]

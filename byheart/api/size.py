@@ -28,7 +28,7 @@ from .reading import data_for_method, reading_of
 OVERHEAD, ONCE = 40, 450
 SECONDS = 1e-4  # of one CPU per context, the slowest measured: texts take more than short rows
 # lower bounds for these very contexts and transformers, whatever their sizes
-ABOUT = {("kajitsuka2025", "Theorem 4.2, uniform attention"), ("madden2024", "Lemma 1")}
+ABOUT = {("kajitsuka2025", "after Theorem 4.2: uniform attention"), ("madden2024", "Lemma 1")}
 KNOWN = ("positions", "on_conflict")
 MANY = 200_000  # contexts of a stock checkpoint that is not planned: its proof is quadratic
 

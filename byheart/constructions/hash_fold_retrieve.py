@@ -31,9 +31,9 @@ Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (
                  with a fingerprint and very large ones have tables; where it is smaller, and in
                  networks that are not editable, gates read the lanes of the tables.
              D6  The paper's width does not depend on N. Ours grows with N: 32 lanes for 10^5 random
-                 sequences. With minimise = "dense" there are three lanes (four with a fingerprint;
-                 some more for at most 4,000 contexts), and the hidden units of four or five tables,
-                 which grow, can be cut into blocks of three (docs/sizes.md).
+                 sequences. With minimise = "dense" there are two to six lanes, and the hidden
+                 units of four or five tables, which grow, can be cut into blocks with as many
+                 units as lanes (docs/sizes.md).
 Notation     N sequences, n length, C labels, I information, H the context's number, K bit
              positions.
 """

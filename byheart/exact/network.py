@@ -327,9 +327,17 @@ class Network:
 
     @property
     def width(self) -> int:
+        """Lanes."""
         return max(
             x.weight.rows for x in self.layers[:-1] if isinstance(x, Linear | Relu | Embedding)
         )
+
+    @property
+    def breadth(self) -> int:
+        """The width of kajitsuka2025: the most lanes, hidden units of a block or rows of W_V."""
+        hidden = [x.W1.rows for x in self.layers if isinstance(x, FeedForward)]
+        heads = [x.W_V.rows for x in self.layers if "W_V" in x.tensors]
+        return max(self.width, *hidden, *heads)
 
     @property
     def depth(self) -> int:

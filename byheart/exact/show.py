@@ -33,7 +33,7 @@ def card(model: ExactModel, verified: Verification, check_again: str) -> str:
         unknown = "Most other inputs it answers as unknown."
     # no theorem counts the parameters of a trained network
     counts = {k: x for k, x in cards.PARAMETER_ROWS.items() if k != "counted" or not training}
-    sizes = {"layers between embedding and output": network.depth, "width": network.width}
+    sizes = {"layers between embedding and output": network.depth, "lanes": network.width}
     labels = cards.several(verified.checked, "label")
     if training is not None:
         origin = (
@@ -71,13 +71,14 @@ def size_rows(model: ExactModel, found: Verification, stated: str) -> list[Row]:
     data, parameters = model.record.data, model.record.parameters
     vocabulary = f"vocabulary {number(data.vocabulary)}, length {number(data.length)}"
     dense = f"nonzero; {number(parameters.dense)} with zeros"
+    wide = f"width {number(model.network.breadth)}, {plural(model.network.width, 'lane')}"
     return [
         ("method", brief(str(model.record.method)), brief(model.record.form or "")),
         ("sequences", number(data.sequences), plural(data.contexts, "context")),
         ("labels", number(data.labels), vocabulary),
         ("parameters", number(parameters.nonzero), dense),
         *cards.bit_rows(model.record.bits),
-        ("depth", number(model.network.depth), f"width {number(model.network.width)}"),
+        ("depth", number(model.network.depth), wide),
     ]
 
 

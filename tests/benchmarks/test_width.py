@@ -7,7 +7,7 @@ import pytest
 
 import byheart
 from benchmarks.report import recorded
-from benchmarks.width import compiled, cut, narrowed, width
+from benchmarks.width import compiled, cut, narrowed
 from byheart.data.generate import random
 from byheart.exact.codeword import encoded_bits
 from byheart.exact.network import FeedForward, matrix
@@ -58,7 +58,7 @@ def test_a_network_is_as_narrow_as_its_lanes():
     data = random(6000, seed=3)
     model = byheart.compile(data, minimise="dense")
     narrow = narrowed(model.network, model.network.width)
-    assert width(model.network) > width(narrow) == model.network.width
+    assert model.network.breadth > narrow.breadth == model.network.width
     (before, _), (after, _) = model.network.counts(), narrow.counts()
     assert before["nonzero"] == after["nonzero"] and before["dense"] < after["dense"]
 
@@ -68,7 +68,7 @@ def test_a_row_has_the_network_as_compiled_and_cut_each_with_its_code_word():
     narrow = narrowed(model.network, model.network.width)
     row, dense = compiled(6000, "dense", seed=3), model.parameters.dense
     whole = row["whole"]
-    assert (whole["dense"], whole["width"]) == (dense, width(model.network))
+    assert (whole["dense"], whole["width"]) == (dense, model.network.breadth)
     assert (row["dense"], row["width"]) == (narrow.counts()[0]["dense"], 3)
     for one, network in ((whole, model.network), (row, narrow)):
         assert one["encoded"] == encoded_bits(network) / model.bits.information

@@ -544,7 +544,7 @@ def test_nothing_heavy_is_imported():
 def test_the_bound_around_uniform_attention_is_about_numbers_too(positions, contexts):
     """Where order does not count a network has no positions, and the bound applies as well."""
     answer = bounds(random(1000), positions=positions)
-    row = next(x for x in answer["rows"] if x["item"] == "Theorem 4.2, uniform attention")
+    row = next(x for x in answer["rows"] if x["item"] == "after Theorem 4.2: uniform attention")
     found = answer["dataset"]
     assert row["applies"] and found["contexts"] == contexts
     tokens = found["vocabulary"] * (4 if positions else 1)
@@ -556,7 +556,9 @@ def test_a_bound_without_attention_hides_no_bound_of_transformers(tmp_path, caps
     save(random(1000), tmp_path / "x.npz")
     _, output, _ = run(capsys, "bounds", "--dataset", tmp_path / "x.npz")
     said = " ".join(output.split())
-    assert "without attention, by Lemma B.4" in said and "Theorem 4.2, uniform attention" in said
+    assert (
+        "without attention, by Lemma B.4" in said and "after Theorem 4.2: uniform attention" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -580,7 +582,7 @@ def test_what_is_built_is_not_larger(tmp_path, method, form, item, rows):
     options |= {"bits": 120} if method == "limited-bits" else {}
     model = compile(from_rows(rows), method=method, form=form, **options)
     counted = model.network.counts()[0]["counted"]
-    assert found["Theorem 4.2, uniform attention"] <= counted <= found[item]
+    assert found["after Theorem 4.2: uniform attention"] <= counted <= found[item]
 
 
 # --- the page
@@ -599,7 +601,7 @@ def test_the_numbers_of_the_page():
     for answer, paper, item, quantity in (
         (alone, "madden2024", "Lemma 1", "parameters (distributions)"),
         (alone, "madden2024", "Theorem 5", "parameters (distributions)"),
-        (alone, "kajitsuka2025", "Theorem 4.2, uniform attention", "parameters (labels)"),
+        (alone, "kajitsuka2025", "after Theorem 4.2: uniform attention", "parameters (labels)"),
         (alone, "dana2024", "Corollary 1", "parameters (labels)"),
         (alone, "kajitsuka2025", "Theorem 4.1", "parameters (labels)"),
         (alone, "kajitsuka2025", "Theorem F.1", "parameters of limited bits (labels)"),

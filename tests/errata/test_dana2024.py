@@ -239,7 +239,7 @@ def test_attention_in_a_hyperplane(N, S, d):
     T_0 contexts, is in no hyperplane of R^(d, T_0): v = 0 is the only solution of (7). Therefore a
     further head adds d to the rank, as long as it is below T_0.
     Counterexample: the first part is false for all embeddings if S <= d and T_0 >= 2, so for all
-    experiments of the paper (S = 2, d = 2 to 13). Choose v_t with v_t . x(t, i) = c_t for all i,
+    experiments of the paper (S = 2, d = 2 to 15). Choose v_t with v_t . x(t, i) = c_t for all i,
     which is S equations with d unknowns, and c_t that add up to 0. (If the x(t, i) of a context are
     dependent, some v_t other than 0 is orthogonal to all of them.) The weights of a softmax add up
     to 1, so that the sum of v_t . f(W)_t is 0 for every W. The image spans T_0 (S - 1) + 1 of the

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from byheart.errors import ByheartError
 from byheart.figures.figure import Settings, conflicts, picture
 from byheart.figures.kajitsuka import KAJITSUKA, curves, growth, length, sweeps
-from byheart.figures.kajitsuka.blocks import fewest, grows, smallest, tried
+from byheart.figures.kajitsuka.blocks import fewest, growing, settled, smallest, tried
 from byheart.figures.kajitsuka.setups import SETUPS
 from byheart.lab.material import Material
 from byheart.lab.problem import labelled
@@ -229,19 +229,21 @@ def test_the_smallest_of_each_seed():
 @pytest.mark.parametrize(
     ("last", "wanted"),
     [
-        ([row(4, True), row(3, True, 1)], True),
-        ([row(4, True), row(2, True, 1)], False),  # one seed needs no more
-        ([row(8, False), row(8, False, 1)], False),  # not reached tells nothing
-        ([row(8, False), row(3, True, 1)], False),
+        ([row(4, True), row(3, True, 1)], "all seeds"),
+        ([row(4, True), row(2, True, 1)], "some seeds"),
+        ([row(2, True), row(1, True, 1)], "no"),
+        ([row(8, False), row(8, False, 1)], "no"),  # not reached tells nothing
+        ([row(8, False), row(3, True, 1)], "no"),
     ],
 )
-def test_growth_is_that_of_every_seed(last, wanted):
+def test_growth_is_that_of_all_or_of_some_seeds(last, wanted):
     first = {600: Smallest((row(1, True), row(2, True, 1)))}
-    assert grows({**first, 1700: Smallest(tuple(last))}) == wanted
-    assert not grows(first)
-    assert not grows({600: Smallest((row(1, False),)), 700: Smallest((row(1, False),))})
+    assert growing({**first, 1700: Smallest(tuple(last))}) == wanted
+    assert growing(first) == "no"
+    assert not settled({600: Smallest((row(1, False),)), 700: Smallest((row(1, False),))})
     further = {900: Smallest((row(3, True), row(4, True, 1))), 1700: Smallest(tuple(last))}
-    assert grows({**first, **further}) == (wanted or not last[0]["reached"])
+    known = last[0]["reached"]
+    assert growing({**first, **further}) == (wanted if known else "all seeds")
 
 
 def test_set_ups_in_words():
@@ -395,12 +397,13 @@ def test_growth_is_found_in_the_rows():
         "pieces-3": [row(1, True), row(3, True, sequences=900), row(9, False, sequences=1700)],
     }
     said = growth.finding(rows)
-    assert "1 of 2 set-ups need more blocks at the largest N" in said
-    assert "(`pieces-3`, N = 600 to 900). Some seed missed it: `pieces-3` above N = 900." in said
+    assert "of 2 set-ups" in said and "in these: `pieces-3`, N = 600 to 900; and some" in said
+    assert "in these: none. Some seed missed it: `pieces-3` above N = 900." in said
     lost = growth.finding({**rows, "frozen": [row(8, False)]})
     assert lost.endswith("`pieces-3` above N = 900, 1 set-up at the smallest N.")
     same = dict(trained=rows["trained"])
-    assert "0 of 1 set-ups" in growth.finding(same) and growth.finding({}) == ""
+    assert "in these: none; and some seeds do in these: none" in growth.finding(same)
+    assert growth.finding({}) == ""
 
 
 def test_depths_are_rows_of_the_table():

@@ -69,10 +69,12 @@ def settled(by_size: Mapping[int, Smallest]) -> list[int]:
     return list(takewhile(lambda N: not by_size[N].censored, sorted(by_size)))
 
 
-def grows(by_size: Mapping[int, Smallest]) -> bool:
-    """Whether all seeds take more blocks at the last settled N than any does at the first."""
+def growing(by_size: Mapping[int, Smallest]) -> str:
+    """Which seeds take more blocks at the last settled N than any does at the first, if there is
+    one: "all seeds", "some seeds" or "no"."""
     known = settled(by_size)
-    return bool(known) and min(fewest(by_size[known[-1]])) > max(fewest(by_size[known[0]]))
+    least, last = max(fewest(by_size[known[0]])), fewest(by_size[known[-1]])
+    return "all seeds" if min(last) > least else "some seeds" if max(last) > least else "no"
 
 
 def draw_points(
