@@ -3,8 +3,6 @@
 import math
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from .. import pictures
 from ..auditing.answer import Audit, AuditedData, AuditedModel
@@ -13,7 +11,7 @@ from ..machine.tables import number, plural
 from ..machine.words import brief
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE, Axes, Figure
 from ..theory.item import SIGNS
-from .terminal import STYLES, Row, notes, rows
+from .terminal import STYLES, Group, RenderableType, Row, Text, notes, rows
 
 BINS = 20
 SHOWN = 4  # files by name

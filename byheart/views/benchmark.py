@@ -1,15 +1,13 @@
 """benchmark as a table of methods, and as a picture of methods x packs."""
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
 from .. import pictures
 from ..api.benchmark import Benchmark, BenchmarkRow
 from ..errors import ByheartError
 from ..machine.tables import plural
 from ..pictures import BLUE, INK, Figure
-from .terminal import columns, right
+from .terminal import Group, Table, Text, columns, right
+
+INTERVAL = "{value:.3g} [{low:.2g}, {high:.2g}]"
 
 
 def view(result: Benchmark) -> Group:
@@ -23,7 +21,8 @@ def view(result: Benchmark) -> Group:
         parts.append(Text(f"\n{task} on {pack} ({family}, level {rows[0].level} of 5)", "bold"))
         grid = columns("", *right(*(name.replace("_", " ") for name in names), "n", "seconds"))
         for row in rows:
-            cells = [_cell(row.scores.get(name)) for name in names]
+            scores = (row.scores.get(name) for name in names)
+            cells = (INTERVAL.format(**score) if score else "-" for score in scores)
             grid.add_row(Text(row.method, "cyan"), *cells, f"{row.n}", f"{row.seconds:.1f}")
         for name in ("floor", "ceiling"):
             ends = [next((x.scores[y][name] for x in rows if y in x.scores), None) for y in names]
@@ -36,12 +35,6 @@ def view(result: Benchmark) -> Group:
         rows_ = plural(result.repeated, "row")
         parts.append(Text(f"\nof {result.output}, not measured again: {rows_}", "dim"))
     return Group(*parts)
-
-
-def _cell(score: dict[str, float | None] | None) -> str:
-    if score is None:
-        return "-"
-    return f"{score['value']:.3g} [{score['low']:.2g}, {score['high']:.2g}]"
 
 
 def draw(result: Benchmark) -> Figure:

@@ -4,10 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Column, Table
-from rich.text import Text
-
 from .. import pictures
 from ..api.bounds import Bounds
 from ..api.rows import Row as SizeRow
@@ -21,7 +17,20 @@ from ..theory.item import SIGNS, Bound
 from ..theory.papers import cited
 from ..theory.question import ArchitectureFacts
 from ..theory.table_1 import Cell, FilledTable
-from .terminal import Row, columns, counts, drawn, right, rounded, rows
+from .terminal import (
+    Column,
+    Group,
+    RenderableType,
+    Row,
+    Table,
+    Text,
+    columns,
+    counts,
+    drawn,
+    right,
+    rounded,
+    rows,
+)
 
 PARTS = {"theorem": "Theorems", "rule_of_thumb": "Rules of thumb: measured, not proved"}
 REST = ("Rates, without a number, and open problems", ("rate", "open"))
@@ -133,7 +142,8 @@ def _part(title: str, theorems: Sequence[Bound], brief: bool = False) -> list[Re
         for row in sorted((x for x in theorems if x.quantity == quantity), key=_order):
             about = Text(f"{row.source}. {cited(row.reason)}", "dim")
             name = Text(f"{quantity}: ") if brief else Text()
-            table.add_row(_value(row), name.append_text(about))
+            bound = Text(f"{SIGNS[row.direction]} {number(rounded(row.value))}", style="cyan")
+            table.add_row(Text("-") if row.value is None else bound, name.append_text(about))
     title += " (the tightest of each quantity)" if brief else ""
     return [Text(), Text(title, style="bold"), table] if theorems else []
 
@@ -141,13 +151,6 @@ def _part(title: str, theorems: Sequence[Bound], brief: bool = False) -> list[Re
 def _order(row: Bound) -> tuple:
     value, needed = row.value, row.direction == "at_least"
     return value is None, not needed, 0 if value is None else -value if needed else value
-
-
-def _value(row: Bound) -> Text:
-    value = row.value
-    if value is None:
-        return Text("-")
-    return Text(f"{SIGNS[row.direction]} {number(rounded(value))}", style="cyan")
 
 
 def _effective(result: Bounds) -> list[RenderableType]:
@@ -195,10 +198,8 @@ def _verdict(
     ]
     laws = {"allenzhu2024": ALLENZHU_2024, "morris2025": morris_2025(model.bits if model else None)}
     for key, held in verdict.held.items():
-        part, name = (
-            verdict.ratio[key],
-            f"{laws[key]:g} bits each" if key in laws else "by theorem",
-        )
+        part = verdict.ratio[key]
+        name = f"{laws[key]:g} bits each" if key in laws else "by theorem"
         about = "" if part is None else f"needed / held {part:.3g}, this data {code / held:.3g}"
         shown.append((f"held, {name}", number(round(held)), about))
     return [line, rows(shown)]

@@ -1,12 +1,9 @@
 """edit and forget as rows: what changed, on what evidence, and the size of the network."""
 
-from rich.console import Group
-from rich.text import Text
-
 from ..api.change import FORGET, Change
 from ..machine.tables import number, plural
 from .model import size_rows, timed, verdict
-from .terminal import rows
+from .terminal import Group, Text, rows
 
 
 def view(change: Change) -> Group:
@@ -39,7 +36,6 @@ def view(change: Change) -> Group:
 
 def written(change: Change) -> str:
     """Where the folder is, and how to prove the change: lines that people copy."""
-    proof = "--write-data FILE also writes the data to verify it against"
-    if change.verify:
-        proof = f"prove it: {change.verify}"
+    other = "--write-data FILE also writes the data to verify it against"
+    proof = f"prove it: {change.verify}" if change.verify else other
     return f"\nwritten to {change.written}\n{proof}"

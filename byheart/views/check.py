@@ -2,14 +2,11 @@
 
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from ..api.check import Checked, CheckList
 from ..claims.verification import ACCEPTED
 from ..machine.tables import number, plural
 from ..theory.papers import cited
-from .terminal import STYLES, sentences
+from .terminal import STYLES, Group, RenderableType, Text, sentences
 
 
 def list_view(checks: CheckList) -> Group:

@@ -6,17 +6,26 @@ from shutil import get_terminal_size
 from textwrap import fill, shorten
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Column, Table
-from rich.text import Text
-
 from .. import pictures
 from ..api.compare import Comparison
 from ..api.rows import LABELS, Row
 from ..machine.tables import number, plural
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, Axes, Figure
 from ..theory.item import SIGNS
-from .terminal import STYLES, columns, counts, drawn, right, rounded, sentences
+from .terminal import (
+    STYLES,
+    Column,
+    Group,
+    RenderableType,
+    Table,
+    Text,
+    columns,
+    counts,
+    drawn,
+    right,
+    rounded,
+    sentences,
+)
 
 Curve = tuple[Row, list[tuple[int, float]]]
 FOLDERS = ("trained", "saved")  # kinds of models that have a folder
@@ -46,9 +55,8 @@ def view(result: Comparison, all: bool = False) -> Group:
             parts += [Text(words, style="bold"), Text(), table(named), Text()]
             others = [x for x in others if x not in named]
     if not (all or result.conflicts) and others:
-        words = (
-            f"Each context has one label; {plural(len(others), 'row')} about distributions: --all"
-        )
+        rest = plural(len(others), "row")
+        words = f"Each context has one label; {rest} about distributions: --all"
         parts += [Text(words, style="dim"), Text()]
     left = [row for row in result.rows if not row.applies and row.kind != "bound"]
     if left:  # bounds that do not apply are left to `byheart bounds`

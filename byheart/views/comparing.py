@@ -2,16 +2,12 @@
 
 from collections import Counter
 
-from rich.console import Group, RenderableType
-from rich.table import Column
-from rich.text import Text
-
 from .. import pictures
 from ..auditing.comparing import CheckpointDiff, ItemChange
 from ..machine.tables import number, plural
 from ..machine.words import brief
 from ..pictures import Figure
-from .terminal import columns, drawn, listed, right
+from .terminal import Column, Group, RenderableType, Text, columns, drawn, listed, right
 
 MAX, ITEMS = 30, 10  # that are listed
 LETTERS = 60
@@ -59,10 +55,8 @@ def view(result: CheckpointDiff) -> Group:
 def _items(items: tuple[ItemChange, ...], asked: int) -> list[RenderableType]:
     answers = sum(x.before.answer != x.after.answer for x in items)
     ranks = sum(x.before.rank != x.after.rank for x in items)
-    told = (
-        f"of {plural(asked, 'item')}: {number(answers)} with another answer, {number(ranks)} with "
-    )
-    told += f"another rank, {number(len(items))} with any change"
+    told = f"of {plural(asked, 'item')}: {number(answers)} with another answer, "
+    told += f"{number(ranks)} with another rank, {number(len(items))} with any change"
     order = sorted(items, key=lambda x: -abs(x.after.bits - x.before.bits))
     lines = [
         f"item {x.item}: {brief(x.before.answer)!r} then {brief(x.after.answer)!r}, rank "

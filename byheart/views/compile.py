@@ -1,15 +1,12 @@
 """compile as rows: the size, what settled conflicts, the search, and the evidence."""
 
-from rich.console import Group
-from rich.text import Text
-
 from ..api.change import Change
-from ..api.compile import Compiled, Disk
+from ..api.compile import Compiled
 from ..api.summary import Summary
 from ..machine.tables import named, number, plural
 from .model import shown, size_rows, timed, verdict
 from .size import in_bytes
-from .terminal import Row, notes, rows
+from .terminal import Group, Row, Text, notes, rows
 
 OTHER_LABELS = (
     "the file itself has other labels, so verify refutes the model on it; "
@@ -50,18 +47,16 @@ def lines(result: Compiled | Change) -> list[Row]:
         remark += f"; {plural(len(summary.notes), 'fallback')}, listed by --json"
     editable = isinstance(result, Compiled) and result.editable
     edits = [("editable", "yes", "by byheart edit and forget")] if editable else []
-    disk = on_disk(result.disk) if isinstance(result, Compiled) else []
-    return [*size_rows(summary), *changed, ("tried", number(tries), remark), *edits, *disk]
-
-
-def on_disk(disk: Disk) -> list[Row]:
-    """The folder beside the file."""
-    words = disk.vocabulary
-    told = [] if words is None else [f"vocabulary {in_bytes(words)}"]
-    if disk.file is not None:
-        by_xz = "" if disk.xz is None else f", by xz {in_bytes(disk.xz)}"
-        told.append(f"the file {in_bytes(disk.file)}{by_xz}")
-    return [("packed file" if words is None else "folder", in_bytes(disk.folder), "; ".join(told))]
+    found = [*size_rows(summary), *changed, ("tried", number(tries), remark), *edits]
+    if isinstance(result, Compiled):  # the folder beside the file
+        disk, kept = result.disk, result.disk.vocabulary
+        told = [] if kept is None else [f"vocabulary {in_bytes(kept)}"]
+        if disk.file is not None:
+            by_xz = "" if disk.xz is None else f", by xz {in_bytes(disk.xz)}"
+            told.append(f"the file {in_bytes(disk.file)}{by_xz}")
+        name = "packed file" if kept is None else "folder"
+        found.append((name, in_bytes(disk.folder), "; ".join(told)))
+    return found
 
 
 def often_once(result: Compiled) -> list[str]:

@@ -1,12 +1,10 @@
 """The demo on a screen: running text as it comes, and the sizes."""
 
-from rich.console import Console, Group
-from rich.table import Column
-from rich.text import Text
+from rich.console import Console
 
 from ..api.demo import Demo
 from ..machine.tables import number
-from .terminal import columns, gap, right
+from .terminal import Column, Group, Text, columns, gap, right
 
 ORNAMENT = "❦"
 INDENT, WIDTH = "  ", 76

@@ -1,15 +1,12 @@
 """diff as a table, stage by stage, and as a picture."""
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from .. import pictures
 from ..api.diff import Diff
 from ..auditing.comparing import CheckpointDiff
 from ..machine.tables import number, plural
 from ..pictures import Figure
 from . import comparing
-from .terminal import columns, drawn, listed, right
+from .terminal import Group, RenderableType, Text, columns, drawn, listed, right
 
 MAX_ANSWERS = 10  # that are listed
 

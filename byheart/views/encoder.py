@@ -1,14 +1,10 @@
 """encoder as a table and a picture: the divergence of the best encoder of each dimension."""
 
-from rich.console import Group
-from rich.table import Column
-from rich.text import Text
-
 from .. import pictures
 from ..api.encoder import EncoderCurve
 from ..machine.tables import number, plural
 from ..pictures import BLUE, GREEN, GREY, ORANGE, PALE, Figure
-from .terminal import columns, counts, drawn, right
+from .terminal import Column, Group, Text, columns, counts, drawn, right
 
 ROOM = 1.12  # beside the first and the last point
 LOOK_UP = "look-up"

@@ -1,14 +1,10 @@
 """explain as a table: the stages of a network, their cost and what they do."""
 
-from rich.console import Group
-from rich.table import Column
-from rich.text import Text
-
 from ..api.explain import ExplainedStage, Explanation, Totals
 from ..machine.tables import number, plural, upto
 from ..theory.papers import cited
 from .network import first_layer
-from .terminal import STYLES, codes, columns, counts, drawn, right, sentences
+from .terminal import STYLES, Column, Group, Text, codes, columns, counts, drawn, right, sentences
 
 HEADER = ("statement", "assumptions", "guarantee", "departures")
 

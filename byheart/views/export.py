@@ -1,11 +1,8 @@
 """export as lines: the evidence in the other tool, what was wrong, and the files."""
 
-from rich.console import Group
-from rich.text import Text
-
 from ..api.export import Exported
 from ..machine.tables import number
-from .terminal import STYLES
+from .terminal import STYLES, Group, Text
 
 
 def view(result: Exported) -> Group:

@@ -2,17 +2,20 @@
 
 import shlex
 
-from rich.table import Table
-
 from ..api.generate import Generated
 from ..api.packs.pack import Pack
 from ..machine.tables import number
-from .terminal import rows
+from .terminal import Table, rows
 
 
 def view(result: Generated | Pack) -> Table:
     if isinstance(result, Pack):
-        return _pack(result)
+        counts = f"{number(result.forgotten)} to forget, {number(result.edited)} to edit"
+        made = f"level {result.level} of 5, {result.family}, seed {result.seed}"
+        held = f"{counts}, {number(result.others)} that are not held"
+        where = f"to {result.folder}; its README.md says what is in it"
+        names = ("pack", result.name, made), ("facts", number(result.facts), held)
+        return rows([*names, ("written", "", where)])
     lines = [
         ("sequences", number(result.sequences), f"{result.kind}, length {result.length}"),
         ("vocabulary", number(result.vocabulary), ""),
@@ -25,16 +28,6 @@ def view(result: Generated | Pack) -> Table:
         lines.append(("contexts", number(result.theorem.contexts), limit))
         lines.append(("interpolated", number(result.theorem.interpolated), full))
         lines.append(("parameters", number(result.parameters), fails))
-    return rows(lines)
-
-
-def _pack(pack: Pack) -> Table:
-    counts = f"{number(pack.forgotten)} to forget, {number(pack.edited)} to edit"
-    lines = [
-        ("pack", pack.name, f"level {pack.level} of 5, {pack.family}, seed {pack.seed}"),
-        ("facts", number(pack.facts), f"{counts}, {number(pack.others)} that are not held"),
-        ("written", "", f"to {pack.folder}; its README.md says what is in it"),
-    ]
     return rows(lines)
 
 

@@ -1,12 +1,9 @@
 """locate as lines: the parameters that an answer reads, or the answers that read a parameter."""
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from ..api.locate import Located, Readers
 from ..claims.location import Location, Place
 from ..machine.tables import number, plural
-from .terminal import columns, drawn, listed, right
+from .terminal import Group, RenderableType, Text, columns, drawn, listed, right
 
 MAX_SHOWN = 20  # parameters, or items
 MAX_NEURONS = 8  # of a token

@@ -5,14 +5,12 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.table import Column, Table
-from rich.text import Text
+from rich.console import Console, ConsoleOptions
 
 from ..lab.measuring import Measurement
 from ..lab.sweeps.results import Cell, Point
 from ..machine.tables import number, plural
-from .terminal import columns, right
+from .terminal import Column, Group, RenderableType, Table, Text, columns, right
 
 CRITERIA = {
     "gap": "gap ≤ {:.4g} % of the entropy",

@@ -1,11 +1,8 @@
 """methods as a list: the theorem of each, and the options of one."""
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from ..api.methods import MethodTable
 from ..theory.papers import cited
-from .terminal import codes, sentences
+from .terminal import Group, RenderableType, Text, codes, sentences
 
 
 def view(table: MethodTable) -> Group:

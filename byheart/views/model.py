@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 
-from rich.text import Text
-
 from ..api.summary import Summary
 from ..claims.kind import Showing
 from ..machine.tables import named, number
 from ..models.kinds import kind_of
-from .terminal import STYLES, Row
+from .terminal import STYLES, Row, Text
 
 UNSETTLED = "not settled"  # correct as far as it was read
 

@@ -5,6 +5,7 @@ import base64
 import io
 import re
 import shlex
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -23,40 +24,8 @@ FORMS = (".html", ".md")
 ITEMS = 1000  # of the appendix
 LETTERS = 400  # of a text
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$&])")
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;"
-    "color:#1f2933;background:#fff}table{border-collapse:collapse;font-size:.875rem}"
-    "td,th{border-bottom:1px solid #d5dae0;padding:.25rem .75rem;text-align:left;"
-    "vertical-align:top;overflow-wrap:anywhere}td.n{text-align:right;white-space:nowrap}"
-    ".w{overflow-x:auto}img{max-width:100%}pre{background:#f4f6f8;padding:.75rem;overflow-x:auto;"
-    "white-space:pre-wrap}.lead{font-size:1.125rem;border-left:4px solid #d9822b;padding-left:1rem}"
-)
-METHOD = (
-    "The model was run once over every item, in floating point and without sampling. What it holds "
-    "of an item is the code length of the item under a reference, which stands for what can be "
-    "known without the data, minus its code length under the model. Every figure is observed: "
-    "nothing in an audit is proved."
-)
-SHOWS = (
-    ("beyond non-members", "bits that the model saves on these items beyond what it saves on as "
-     "many tokens of others from the same source", "that these bits can be extracted"),
-    ("verbatim", "greedy decoding after the prefix, or the input, gives the text word for word",
-     "that other prompts or sampling extract no more: 0 verbatim is not 0 bits"),
-    ("sampled", "so many samples at temperature 1 hold the text with the stated probability, from "
-     "its probability under the model", "what a service with other sampling gives"),
-    ("AUC, false alarms", "how well a score tells items from non-members, with 95 % intervals; the "
-     "verdict names the strongest and allows for having chosen it",
-     "membership, unless both come from one source"),
-    ("exposure", "the rank of an item among non-members by the model's own log-perplexity (Carlini "
-     "et al. 2019)", "more than log2(non-members + 1) bits"),
-    ("could hold", "rates per parameter were measured on trained models; the stored bits "
-     "are a limit by counting", "a limit for this data"),
-)  # fmt: skip
-COLUMNS = {
-    "item": "item", "row": "row", "line": "line", "wording": "wording", "predicted": "tokens",
-    "bits": "bits", "memorised": "saved", "common": "recited", "verbatim": "verbatim",
-    "samples": "samples", "exposure": "exposure", "min_k": "min-20 %",
-}  # fmt: skip
+WORDS = tomllib.loads(Path(__file__).with_name("report.toml").read_text("utf-8"))
+COLUMNS: dict[str, str] = WORDS["columns"]
 
 
 class Block(NamedTuple):
@@ -117,7 +86,7 @@ def blocks(result: Audit, command: str) -> list[Block]:
         Block("lead", f"Observed. {result.verdict}"),
         Block("table", "", ("", ""), facts),
         Block("heading", "Method"),
-        Block("text", METHOD),
+        Block("text", WORDS["method"]),
     ]
     if result.asked and result.items[0].text is not None:
         found += [Block("text", "Item 1 was asked as:"), Block("code", result.asked)]
@@ -132,7 +101,7 @@ def blocks(result: Audit, command: str) -> list[Block]:
     found += [Block("text", f"Note: {note}.") for note in result.notes]
     found += [
         Block("heading", "What each number shows"),
-        Block("table", "", ("number", "shows", "does not show"), SHOWS),
+        Block("table", "", ("number", "shows", "does not show"), WORDS["shows"]),
         Block("heading", "To repeat it"),
         Block("code", command),
         Block("heading", "Items"),
@@ -184,7 +153,7 @@ def html(page: Sequence[Block], picture: bytes) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(page[0].text)}</title><style>{STYLE}</style></head>\n<body>\n"
+        f"<title>{escape(page[0].text)}</title><style>{WORDS['style']}</style></head>\n<body>\n"
         + "\n".join(parts)
         + "\n</body></html>\n"
     )

@@ -2,13 +2,10 @@
 
 from math import floor, log10
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from ..api.reproduce import Reproduction
 from ..figures.fits import Fit
 from ..machine.tables import number
-from .terminal import columns, right
+from .terminal import Group, RenderableType, Text, columns, right
 
 
 def view(result: Reproduction) -> Group:
@@ -27,10 +24,10 @@ def view(result: Reproduction) -> Group:
         parts.append(Text(drawn.caption))
         parts += [Text(f"drawn in {path}") for path in drawn.files]
         parts.append(Text())
-    left = []
+    parts = parts[:-1]
     if result.missing:
-        left = [Text(f"\nno rows to draw: {', '.join(result.missing)}")]
-    return Group(*parts[:-1], *left)
+        parts.append(Text(f"\nno rows to draw: {', '.join(result.missing)}"))
+    return Group(*parts)
 
 
 def formula(fit: Fit) -> str:

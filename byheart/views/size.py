@@ -1,11 +1,8 @@
 """size as a few lines: what each way of having the data in a model takes."""
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from ..api.size import Size, Sizes
+from ..api.size import Sizes
 from ..machine.tables import number, plural
+from .terminal import Group, RenderableType, Table, Text
 
 
 def view(result: Sizes) -> Group:
@@ -15,24 +12,20 @@ def view(result: Sizes) -> Group:
     parts: list[RenderableType] = [Text(f"{result.name}: {about}", style="bold")]
     table = Table.grid(padding=(0, 2))
     for line in result.lines:
-        table.add_row(line.name, Text(_told(line)))
+        sign = "≥" if line.name.startswith("at least") else "about"
+        size = " to ".join(dict.fromkeys(number(rounded(x)) for x in line.parameters))
+        told = [
+            f"{sign} {size} parameters" if size else "none",
+            line.neurons is not None and plural(line.neurons, "neuron"),
+            line.bits is not None and plural(line.bits, "bit"),
+            line.bytes is not None and in_bytes(line.bytes),
+            line.seconds is not None and duration(line.seconds),
+            line.source if line.seconds is None else "",
+        ]
+        table.add_row(line.name, Text(", ".join(x for x in told if x)))
     parts.append(table)
     found = result.exact.applies and "byheart compile DATA -o DIR builds it and proves it"
     return Group(*parts, *([Text(f"{found}.", style="dim")] if found else []))
-
-
-def _told(line: Size) -> str:
-    sign = "≥" if line.name.startswith("at least") else "about"
-    size = " to ".join(dict.fromkeys(number(rounded(x)) for x in line.parameters))
-    told = [
-        line.neurons is not None and plural(line.neurons, "neuron"),
-        line.bits is not None and plural(line.bits, "bit"),
-        line.bytes is not None and in_bytes(line.bytes),
-        line.seconds is not None and duration(line.seconds),
-        line.source if line.seconds is None else "",
-    ]
-    value = f"{sign} {size} parameters" if size else "none"
-    return ", ".join([value, *(x for x in told if x)])
 
 
 def in_bytes(count: int) -> str:
@@ -43,9 +36,7 @@ def in_bytes(count: int) -> str:
     """
     for size, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= size:
-            return (
-                f"{count / size:.2g} {name}" if count < 100 * size else f"{count / size:.0f} {name}"
-            )
+            return f"{count / size:{'.2g' if count < 100 * size else '.0f'}} {name}"
     return plural(count, "byte")
 
 

@@ -1,11 +1,8 @@
 """statements as tables, one per paper."""
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from ..api.statements import Statements
 from ..theory.statements import PAPERS
-from .terminal import columns
+from .terminal import Group, RenderableType, Text, columns
 
 
 def view(result: Statements) -> Group:

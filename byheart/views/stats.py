@@ -2,12 +2,9 @@
 
 import json
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from ..api.stats import Stats
 from ..machine.tables import named, number, plural
-from .terminal import Row, notes, rows, sentences
+from .terminal import Group, RenderableType, Row, Text, notes, rows, sentences
 
 MAX_TOKENS = 16  # of a row that are shown
 MAX_LINES = 8  # of a conflict

@@ -1,14 +1,11 @@
 """Taught folders as lines: what holds of one, where a fact is, and what was forgotten."""
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
-from ..api.taught import GATED, FirstOrder, Restored, TaughtLocated, TaughtVerified
+from ..api.taught import GATED, Restored, TaughtLocated, TaughtVerified
 from ..api.teach import Taught
 from ..machine.tables import number, plural
 from .teach import kept_row, written
 from .teach import view as taught
-from .terminal import STYLES, columns, right, rows
+from .terminal import STYLES, Group, RenderableType, Text, columns, right, rows
 
 MEANS = {
     GATED: "exact: the base's bytes, and layers that write nothing where no taught neuron is on",
@@ -28,26 +25,23 @@ def view(result: TaughtVerified) -> Group:
         style = STYLES[result.evidence]
         parts.append(Text(f"{result.evidence}  {said}, in {result.runtime}", style))
     if result.bound:
-        parts.append(_bounded(result.bound))
+        found = result.bound
+        verb = "holds" if found.holds else "does not hold"
+        kept = "" if found.kept is None else f", kept at most {found.kept:.4g}"
+        said = (
+            f"{verb} at {plural(found.contexts, 'context')} and {found.positions:,} kept "
+            f"positions: own arguments at least {found.own:.4g}, the nearest others at most "
+            f"{found.other:.4g}, leads at least {found.margin:.3g} nats{kept} (exactly 0 from "
+            f"-{found.off:g} on); products of two errors are not bounded"
+        )
+        style = STYLES["observed" if found.holds else "refuted"]
+        parts.append(Text(f"bounded to first order  {said}", style))
     parts += [Text(f"  {x}") for x in result.failures]
     if result.evidence and not result.failures and not result.holds:
         parts.append(Text("  that is no proof; --accept observed takes it for enough"))
     lines = [("margin", number(result.margin), "nats by which the worst token leads")]
     lines = lines if result.margin is not None else []
     return Group(*parts, rows([*lines, *map(kept_row, result.kept)]))
-
-
-def _bounded(found: FirstOrder) -> Text:
-    verb = "holds" if found.holds else "does not hold"
-    said = f"{verb} at {plural(found.contexts, 'context')} and {found.positions:,} kept positions"
-    said += (
-        f": own arguments at least {found.own:.4g}, the nearest others at most {found.other:.4g}"
-    )
-    said += f", leads at least {found.margin:.3g} nats"
-    if found.kept is not None:
-        said += f", kept at most {found.kept:.4g}"
-    said += f" (exactly 0 from -{found.off:g} on); products of two errors are not bounded"
-    return Text(f"bounded to first order  {said}", STYLES["observed" if found.holds else "refuted"])
 
 
 def located(result: TaughtLocated) -> Group:

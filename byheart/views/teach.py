@@ -1,14 +1,12 @@
 """teach as rows and a picture: what was taught, and that nothing else changed."""
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from .. import pictures
 from ..api.teach import KeptText, Taught
 from ..machine.tables import number, plural
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, Figure
-from .terminal import STYLES, Row, drawn, listed, notes, rows
+from .terminal import STYLES, Group, RenderableType, Row, Text, drawn, listed, notes, rows
 
 LISTED = 5
 

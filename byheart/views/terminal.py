@@ -1,8 +1,10 @@
-"""Aligned rows, sentences and columns, and text set as a printer would."""
+"""What views are made of: aligned rows, sentences and columns, and text set as a printer would."""
 
 import re
 from collections.abc import Iterable, Sequence
 
+from rich.console import Group as Group
+from rich.console import RenderableType as RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 

@@ -1,15 +1,11 @@
 """tradeoff as a table and a picture: parameters against bits per parameter."""
 
-from rich.console import Group
-from rich.table import Column
-from rich.text import Text
-
 from .. import pictures
 from ..api.tradeoff import COLUMNS, METHOD, PLAIN, Tradeoff
 from ..machine.tables import number
 from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Figure
 from ..theory.papers import cited
-from .terminal import columns, counts, drawn, right
+from .terminal import Column, Group, Text, columns, counts, drawn, right
 
 MARKS = {"small": (BLUE, "o"), "faithful": (ORANGE, "s")}
 ROOM = 1.12  # beside the first and the last point

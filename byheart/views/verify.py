@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.text import Text
 
 from ..api.taught import TaughtVerified
 from ..api.verify import Verified
@@ -14,7 +12,7 @@ from ..machine.tables import number, plural
 from ..machine.words import brief
 from .model import UNSETTLED, shown, size_rows, timed, verdict
 from .taught import view as taught_view
-from .terminal import notes, rows
+from .terminal import Group, RenderableType, Text, notes, rows
 
 LISTED = 8  # columns that a line names
 ABOUT = {  # what the checker was given of a stock checkpoint's data
