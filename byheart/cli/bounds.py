@@ -10,31 +10,16 @@ from ..architectures import NAMES
 from ..errors import ByheartError
 from ..views.bounds import draw, view
 from . import options
-from .declaring import flag, option, taking
+from .declaring import flag, listed, option, taking
 from .output import answer
 
 DATASET = ("--dataset",)
 PANEL = "Architecture (--length is its longest context as well)"
-SIZES = (
-    ("vocabulary", "Size of the vocabulary.", int, "N"),
-    ("dimension", "Dimension of embedded tokens.", int, "D"),
-    ("heads", "Heads per layer [1].", int, "H"),
-    ("head_dimension", "Dimension of queries, keys and values [D / H].", int, "D"),
-    ("layers", "Layers [1].", int, "L"),
-    ("width", "Neurons per layer [4 D]; 0: none.", int, "M"),
-    ("attention", "softmax (default), hard or uniform.", str, None),
-    ("activation", "relu (default), gelu, tanh, ...", str, None),
-    ("parameters", "Parameters, if you have counted them.", int, "K"),
-    ("bits", "Bits per parameter [32].", int, "B"),
-)
 
 
 @taking(
     options.READING,
-    *(
-        option(name, help, kind, None, metavar, rich_help_panel=PANEL)
-        for name, help, kind, metavar in SIZES
-    ),
+    *listed("bounds", rich_help_panel=PANEL),
     option("data", "A data file, as in the other commands.", Path, None, "DATA", flags=DATASET),
     option(
         "architecture",

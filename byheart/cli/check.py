@@ -14,29 +14,11 @@ from ..theory.madden2024.balls import FUNCTIONS
 from ..theory.papers import cited
 from ..views.check import list_view, view
 from . import options
-from .declaring import Command, Group, Values, argument, option, taking
+from .declaring import Command, Group, Values, argument, listed, option, taking
 from .output import answer, finish
 
 # what stands on the command line without a flag, in this order
 PLACES = {"model": ("a model folder", "DIR"), "data": ("a data file", "DATA")}
-OPTIONS = (
-    ("coefficients", "Of the polynomial: of 1, x, x^2, ...", str, "C,..."),
-    ("activation", f"{', '.join(FUNCTIONS)}.", str, "NAME"),
-    ("inputs", "Numbers of the contexts, b.", str, "X,..."),
-    ("weights", "Weights of the neurons, a; drawn if not given.", str, "W,..."),
-    ("neurons", "How many weights to draw (default: as many as inputs).", int, "M"),
-    ("token_values", "z, one per token; drawn if not given.", str, "Z,..."),
-    ("position_values", "u, one per position; drawn if not given.", str, "U,..."),
-    ("vocabulary", "Number of tokens, if there is no data.", int, "N"),
-    ("contexts", "Number of contexts, if there is no data.", int, "T"),
-    ("dimension", "Dimension of embedded tokens.", int, "D"),
-    ("heads", "Number of heads.", int, "H"),
-    ("head_dimension", "Dimension of queries, keys and values [D].", int, "D"),
-    ("radius", "r: the largest norm, or id, that is allowed.", str, "R"),
-    ("distance", "delta: the smallest distance that is allowed.", str, "D"),
-    ("every", "Ids of all tokens, or of the last (default: where the model answers).", bool, None),
-    ("delta", "delta of eq. (16) [1/10].", str, "D"),
-)
 
 
 def command_for(arguments: Sequence[str]) -> Command:
@@ -44,10 +26,7 @@ def command_for(arguments: Sequence[str]) -> Command:
     name = next((word for word in arguments if word in CHECKS), None)
     panel = f"What {name} takes" if name else None
     taken = CHECKS[name].takes if name else ()
-    numbers = tuple(
-        option(x, help, kind, None, metavar, rich_help_panel=panel, hidden=x not in taken)
-        for x, help, kind, metavar in OPTIONS
-    )
+    numbers = listed("check", taken, ", ".join(FUNCTIONS), rich_help_panel=panel)
     function = taking(
         options.READING,
         Group("chosen", numbers),

@@ -1,7 +1,8 @@
 """How a command gets its options: rows that are written into its signature, which typer reads."""
 
+import csv
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -65,6 +66,34 @@ def option(
     first, *others = flags or (both,)
     look |= {"help": literal(help), "metavar": metavar, **completed(names)}
     return _parameter(name, kind, default, typer.Option(first, *others, **look))
+
+
+KINDS: dict[str, Any] = {x.__name__: x for x in (str, int, float, bool, Path)}
+KINDS |= {"flag": bool, "list[str]": list[str]}
+
+
+def listed(
+    command: str, taken: Container[str] | None = None, words: str = "", **look: Any
+) -> tuple[inspect.Parameter, ...]:
+    """The options that options.csv has for a command; all but those `taken` are hidden.
+
+    words  what stands for {words} in a help
+    """
+    text = Path(__file__).with_name("options.csv").read_text("utf-8")
+    options = []
+    for row in csv.DictReader(text.splitlines()):
+        if row["command"] != command:
+            continue
+        kind: Any = KINDS[row["type"]]
+        default = kind(row["default"]) if row["default"] or row["type"] == "flag" else None
+        settings: dict[str, Any] = {"flags": tuple(row["flags"].split()), **look}
+        if taken is not None:
+            settings["hidden"] = row["name"] not in taken
+        if row["least"]:
+            settings["min"] = int(row["least"])
+        help, metavar = row["help"].format(words=words), row["metavar"] or None
+        options.append(option(row["name"], help, kind, default, metavar, **settings))
+    return tuple(options)
 
 
 def argument(

@@ -13,14 +13,12 @@ from ..machine.engines import Workers
 from ..views.measure import view
 from ..views.measure_picture import draw
 from . import options
-from .declaring import REQUIRED, Group, flag, option, taking
+from .declaring import REQUIRED, Group, listed, option, taking
 from .options import OUTPUT
 from .output import answer
 
 ARCHITECTURES = f"{', '.join(TRAINABLE)}."
 AXES = "Sizes to train, or sequences; 1-31 and 4-512x2 work too."
-CRITERIA = "Memorised: gap=SHARE, loss=NATS or accuracy=SHARE; gpt2: plateau=SHARE."
-LOSSES = "cross-entropy, or squared (kajitsuka2025, two labels)."
 SAVED = (
     "Keep the smallest that memorises as a model folder; gpt2: the fullest, as a Hugging Face "
     "folder."
@@ -38,14 +36,7 @@ WORKERS = Group(
     option("architecture", ARCHITECTURES, str, REQUIRED, "PRESET", names=TRAINABLE),
     option("axis", AXES, list[str], REQUIRED, "NAME=V,V,..."),
     options.READING,
-    option("fixed", "A size that stays fixed.", list[str], None, "NAME=V", flags=("--set",)),
-    option("adapter", "lora: train adapters of --axis rank=... on a fixed gpt2.", metavar="KIND"),
-    option("protocol", "fast (ours), paper, or script (dana2024).", default="fast"),
-    option("criterion", CRITERIA, metavar="KIND=V"),
-    option("seeds", "Random seeds per size.", int, 3, "K"),
-    option("steps", "Steps per attempt, instead of the protocol's.", int, None, "T"),
-    flag("find", "Bisect the last axis instead of training all of it."),
-    option("loss", LOSSES, default="cross-entropy"),
+    *listed("measure"),
     WORKERS,
     option("save", SAVED, Path, metavar="DIR"),
     options.PLOT,

@@ -13,7 +13,7 @@ from ..models.opening import open as open_folder
 from ..models.questions import from_line, from_words
 from ..models.recall import Choose, drawing
 from ..views.recall import greeting, lines
-from .declaring import DIRECTORY, JSON, argument, flag, option, taking
+from .declaring import DIRECTORY, JSON, argument, listed, taking
 from .output import print_json
 from .progress import watching
 
@@ -23,11 +23,7 @@ SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
 @taking(
     DIRECTORY,
     argument("tokens", "One question.", list[str], None, "[TOKENS]..."),
-    option("file", '.jsonl, lines like {"input": ["a"]}.', Path, metavar="FILE"),
-    option("steps", "Continue for K tokens.", int, metavar="K"),
-    flag("draw", "Draw from the distribution, not the likeliest token."),
-    option("seed", "Random seed of --draw.", int, 0, min=0),
-    flag("trace", "Show how it is answered."),
+    *listed("recall"),
     JSON,
 )
 def command(model: Path, tokens: list[str], file: Path | None, json: bool, **how: Any) -> None:

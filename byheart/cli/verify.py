@@ -10,7 +10,7 @@ from ..exports.runtimes import RUNTIMES
 from ..models.checker import CHECKERS
 from ..views.verify import view
 from . import options
-from .declaring import argument, flag, option, taking
+from .declaring import argument, listed, option, taking
 from .output import answer, copied
 
 RUN_IN = f"Stock checkpoints: run in {options.either(RUNTIMES)}."
@@ -22,10 +22,7 @@ RUN_IN = f"Stock checkpoints: run in {options.either(RUNTIMES)}."
     argument("data", "The file that it is judged on.", default=None),
     options.ACCEPT,
     option("checker", "Run a checker of its own instead [independent].", names=CHECKERS),
-    flag("rebuild", "Also compile DATA again, and compare the weights."),
-    option("engine", "auto, exact or limbs.", default="auto"),
-    option("sample", "Only K random sequences: not a proof.", int, metavar="K"),
-    option("seed", "Random seed of the sample.", int, 0, min=0),
+    *listed("verify"),
     options.PROVE_LIMIT,
     option("runtime", RUN_IN, names=RUNTIMES),
     option("base", "Taught folders: what it was before.", Path, metavar="DIR"),

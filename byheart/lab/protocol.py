@@ -10,7 +10,11 @@ criterion is not reached, an early stop.
 Every protocol sees each distinct context of a batch once, weighted: the same loss, at less cost.
 """
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from ..architectures.trainable import trainable
 from ..errors import ByheartError
@@ -67,34 +71,20 @@ class Protocol:
         return {**asdict(self), "attempts": [attempt.json() for attempt in self.attempts]}
 
 
-DANA = ("dana2024", "dana2024-program", "dana2024-mlp")
-_DANA_TEXT = Protocol("paper", (Attempt("adam", 1e-3, 10_000),), 1024, 1000)
-_DANA_SCRIPT = Protocol("script", (Attempt("adam", 1e-2, 4096, final=0.05),), 256, 64)
-_KAJITSUKA_TEXT = (Attempt("adamw", 1e-2, 1000, weight_decay=0.01),)
-_OPTUNA = Search(10, (1e-3, 1e-1), (0, 100))
-_MADDEN = tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (1500, 3000))
-# All sides of the figures' sizes: a curve over heads must not bend where H d_h is 128.
-_DANA = (Attempt("soap", 0.01, 1500, 0.0, 30, turned=1024),)
-# The second attempt has twice the steps, to show whether the first one had enough.
-_GPT2 = tuple(Attempt("adam", 0.03, steps, 0.0, 30) for steps in (4000, 8000))
-_LORA = tuple(replace(attempt, rate=0.02) for attempt in _GPT2)
-_KAJITSUKA = tuple(
-    Attempt("adam", rate, steps, 0.0, 30, shrink=0.1)
-    for rate, steps in ((0.03, 1000), (0.03, 4000), (0.01, 8000))
-)
-_FINAL = {"dana2024": 0.05, "dana2024-program": 0.05, "dana2024-mlp": 0.01}  # in script-3
-_LARGER = {name: (Attempt("adam", 1e-2, 16_384, final=x),) for name, x in _FINAL.items()}
-PROTOCOLS: dict[tuple[str, str], Protocol] = {
-    ("madden2024", "paper"): Protocol("paper", (Attempt("adam", 1e-4, 50_000),)),
-    **{(name, "paper"): _DANA_TEXT for name in DANA},
-    **{(name, "script"): _DANA_SCRIPT for name in DANA},
-    **{(name, "script-3"): Protocol("script-3", x, 1024, 256) for name, x in _LARGER.items()},
-    ("kajitsuka2025", "paper"): Protocol("paper", _KAJITSUKA_TEXT, search=_OPTUNA),
-    ("madden2024", "fast"): Protocol("fast", _MADDEN, stop=1e-7),
-    **{(name, "fast"): Protocol("fast", _DANA, stop=1e-7) for name in DANA},
-    ("gpt2", "fast"): Protocol("fast", _GPT2, batch=2048, batches=256),
-    ("gpt2-lora", "fast"): Protocol("fast", _LORA, batch=2048, batches=256),
-    ("kajitsuka2025", "fast"): Protocol("fast", _KAJITSUKA, stop=1e-3),
+def read(fields: Mapping[str, Any]) -> Protocol:
+    """The protocol that has these fields as JSON or TOML has them."""
+    search, attempts = fields.get("search"), tuple(Attempt(**x) for x in fields["attempts"])
+    if search is not None:
+        search = Search(search["trials"], tuple(search["rate"]), tuple(search["warmup"]))
+    own = {"attempts": attempts, "frozen": tuple(fields.get("frozen", ())), "search": search}
+    return Protocol(**{**fields, **own})
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("protocols.toml").read_text("ascii"))
+PROTOCOLS = {
+    (architecture, fields["name"]): read(fields)
+    for fields in _TABLE["protocols"]
+    for architecture in fields.pop("architectures")
 }
 
 

@@ -17,7 +17,7 @@ from ..architectures import Architecture, architecture
 from ..architectures.trainable import trainable
 from ..errors import ByheartError, OptionError
 from .problem import EVALUATED, Problem, size_of
-from .protocol import Attempt, Protocol, Search
+from .protocol import Protocol, read
 
 Row = dict[str, Any]  # a line of rows.jsonl
 PROCESS = 300_000_000  # bytes of a worker that trains next to nothing; libraries are shared
@@ -170,10 +170,5 @@ class Trial:
 
 
 def trial(row: Mapping[str, Any]) -> Trial:
-    protocol, search = row["protocol"], row["protocol"]["search"]
-    if search is not None:
-        search = Search(search["trials"], tuple(search["rate"]), tuple(search["warmup"]))
-    attempts = tuple(Attempt(**x) for x in protocol["attempts"])
-    own = {"attempts": attempts, "frozen": tuple(protocol["frozen"]), "search": search}
-    how = Protocol(**{**protocol, **own}), Criterion(**row["criterion"])
+    how = read(row["protocol"]), Criterion(**row["criterion"])
     return Trial(row["architecture"], row["sizes"], row["data"], *how, row["seed"])

@@ -25,23 +25,6 @@ STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("saved.js", "dom.js", "picture.js", "ask.js", "saved-page.js")
 ITEMS = 12  # of the data, where no question is named
 MODULES = re.compile(r"^import .*?;\n|^export ", re.MULTILINE | re.DOTALL)
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>How a network answers: byheart</title>
-<style>{style}</style>
-</head>
-<body>
-<main id="main" tabindex="-1"></main>
-<script type="application/json" id="data">{data}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 def save_page(
@@ -103,7 +86,8 @@ def page(found: dict[str, Any]) -> str:
     data = json.dumps(found, allow_nan=False)
     for letter in "<>&":
         data = data.replace(letter, f"\\u{ord(letter):04x}")
-    return PAGE.format(policy=policy, style=style, data=data, script=script)
+    template = (STATIC / "saved.html").read_text("utf-8")
+    return template.format(policy=policy, style=style, data=data, script=script)
 
 
 def digest(text: str) -> str:

@@ -30,6 +30,7 @@ specification = importlib.util.spec_from_file_location("samples", HERE / "rows_o
 samples = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(samples)
 SCALINGS = (DANA_1A, DANA_1B, DANA_2A, DANA_4)
+NARROW, BROAD, LARGE = "d = 10, 20 heads", "d_h = 10, 20 heads", "d = 50, 11 heads"  # panels
 C, CHANCE = 4e-5, 0.02
 ALL, QUICK = Settings(), Settings(quick=True)
 
@@ -76,7 +77,7 @@ def test_every_published_number_is_drawn():
     assert drawn == len(first) + twice
     later = [one for one in program.curves({}) if one.name == program.THEIRS]
     assert {one.title: len(one.points) for one in later} == {
-        program.NARROW: 10, program.BROAD: 11, program.LARGE: 11, program.DEEP: 10,
+        NARROW: 10, BROAD: 11, LARGE: 11, program.DEEP: 10,
     }  # fmt: skip
     assert [len(a) for a, _ in neurons.later()] == [len(b) for _, b in neurons.later()] == [6] * 6
 
@@ -313,7 +314,7 @@ def test_both_architectures_are_trained_alike():
         eq2, other = (found[f"{label}-{panel.name}"] for label in ("eq2", "program"))
         assert (eq2.architecture, other.architecture) == ("dana2024", "dana2024-program")
         assert replace(other, architecture="dana2024") == eq2
-        assert eq2.seeds == (2 if panel.title == program.LARGE else 3)
+        assert eq2.seeds == (2 if panel.title == LARGE else 3)
     large = found["program-d50-script"]
     assert large.data["sha256"] == bigrams(200).sha256() and len(large.searched[1]) == 7
     assert (large.protocol.batch, large.protocol.batches) == (1024, 64)
@@ -340,7 +341,7 @@ def test_the_finding_says_which_way_the_curves_bend(eq2, other, ways):
         own, shared = said.partition("the program")[::2]
         assert f"(bent {ways[0]})" in own and f"(bent {ways[1]}), the published" in shared
     powers = {(row[0], row[1]): row[3].partition(" ± ")[0] for row in program.table(rows).rows}
-    for place in ("d = 10, 20 heads (fast)", f"{program.LARGE} (script)"):
+    for place in ("d = 10, 20 heads (fast)", f"{LARGE} (script)"):
         for name, law in zip(program.NAMES, (eq2, other), strict=True):
             assert float(powers[place, name]) == pytest.approx(1.8 if law is up else 0.7, abs=0.1)
     assert program.finding({}) == ""
@@ -349,10 +350,10 @@ def test_the_finding_says_which_way_the_curves_bend(eq2, other, ways):
 def test_the_published_powers_are_those_of_an_independent_search():
     """At d = 10 nearly a square, at d = 50 not; the published numbers alone are in the table."""
     powers = {row[0]: row[3] for row in program.table({}).rows}
-    assert powers[program.NARROW] == "1.65 ± 0.05"
-    assert powers[program.LARGE] == "1.31 ± 0.01"
+    assert powers[NARROW] == "1.65 ± 0.05"
+    assert powers[LARGE] == "1.31 ± 0.01"
     assert powers[program.DEEP] == "1.87 ± 0.06"
-    for title, sizes in ((program.NARROW, (1, 10, 20)), (program.LARGE, (1, 50, 11))):
+    for title, sizes in ((NARROW, (1, 10, 20)), (LARGE, (1, 50, 11))):
         layers, d, heads = sizes
         table = accuracies.published("head-dimension", layers, dimension=d, heads=heads)
         x, y = (np.array([r[k] for r in table[:-1]]) for k in ("head_dimension", "accuracy"))

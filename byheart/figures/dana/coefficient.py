@@ -17,19 +17,7 @@ from ..published import column
 from . import accuracies, sweeps
 from .accuracies import PROGRAM, Points
 
-HEADS = {  # a larger d saturates earlier
-    3: (1, 11, 21, 31),
-    4: (1, 6, 11, 16, 21, 26, 31),
-    5: (1, 11, 21, 31),
-    6: (1, 11, 21, 31),
-    7: (1, 6, 11, 16, 21, 26, 31),
-    8: (1, 11, 21, 31),
-    9: (1, 6, 11, 16, 21),
-    10: (1, 6, 11, 16, 21, 26, 31),
-    11: (1, 4, 8, 11, 14),
-    12: (1, 4, 7, 10),
-    13: (1, 3, 6, 8, 11, 16, 21),
-}
+HEADS = sweeps.heads("dana-2b")
 QUICK = {d: (1, 6, 11) for d in (4, 7, 10, 13)}
 ONE = 7, 21  # d and heads of the one size with the program's architecture
 SHADES = {4: "#9fbbd9", 7: "#6f99c6", 10: plotting.OURS, 13: "#24476e"}

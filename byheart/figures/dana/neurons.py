@@ -5,13 +5,13 @@ from ...theory.dana2024.capacity import accuracy, parameters
 from .. import plotting
 from ..figure import Part, RowsByLabel, Settings, Table, described
 from ..fits import Fit
-from ..plotting import Axes, Picture
+from ..plotting import Picture
 from ..published import column
 from . import accuracies, sweeps
 from .accuracies import PROGRAM
 
 VOCABULARY = 70
-HEADS = {7: (1, 11, 21, 31), 10: (1, 6, 11, 16, 21, 26, 31), 13: (1, 6, 11, 21)}  # by d = d_h
+HEADS = sweeps.heads("dana-3")
 QUICK = {10: (1, 11)}
 SCRIPT = 10, (21,)  # d and heads that the authors' schedule trains as well
 ONE = 10, 21  # d and heads of the one size with the program's architecture
@@ -67,33 +67,29 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
     for axes, d in zip(picture.subplots(1, len(HEADS), sharey=True), HEADS, strict=True):
-        _draw_panel(axes, rows, d)
+        for label, (colour, name, _) in MODELS.items():
+            known = published(label, d)
+            label_of, heights = f"published, means: {name}", accuracies.means(known)
+            plotting.published(axes, list(known), heights, label_of, colour)
+            if some := ours(rows, label, d):
+                plotting.ours(axes, some, f"ours (fast), {name}", colour, line=True)
+            if script := ours(rows, f"{SCHEDULE}-{label}", d):
+                heights = accuracies.means(script)
+                axes.plot(list(script), heights, "D", color=colour, markeredgecolor=INK, zorder=3)
+        if (program := accuracies.points(rows.get(PROGRAM, ()), "parameters")) and d == ONE[0]:
+            plotting.ours(axes, program, None, plotting.PUBLISHED)
+        counts = list(published("heads", d))
+        heads = [int(row["heads"]) for row in accuracies.published("attention", dimension=d)]
+        guaranteed = [accuracies.guaranteed(H, d, d) for H in heads]
+        bound = [accuracy(k, VOCABULARY**2, VOCABULARY).average for k in guaranteed]
+        plotting.bound(axes, counts, bound, "Corollary 2, attention only")
+        accuracies.finish(axes, f"d = d_h = {d}", "parameters")
+        axes.locator_params(axis="x", nbins=5)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         if d > min(HEADS):
             axes.set_ylabel("")
         else:
             plotting.legend(axes, loc="upper left")
-
-
-def _draw_panel(axes: Axes, rows: RowsByLabel, d: int) -> None:
-    for label, (colour, name, _) in MODELS.items():
-        known = published(label, d)
-        label_of, heights = f"published, means: {name}", accuracies.means(known)
-        plotting.published(axes, list(known), heights, label_of, colour)
-        if some := ours(rows, label, d):
-            plotting.ours(axes, some, f"ours (fast), {name}", colour, line=True)
-        if script := ours(rows, f"{SCHEDULE}-{label}", d):
-            heights = accuracies.means(script)
-            axes.plot(list(script), heights, "D", color=colour, markeredgecolor=INK, zorder=3)
-    if (program := accuracies.points(rows.get(PROGRAM, ()), "parameters")) and d == ONE[0]:
-        plotting.ours(axes, program, None, plotting.PUBLISHED)
-    counts = list(published("heads", d))
-    heads = [int(row["heads"]) for row in accuracies.published("attention", dimension=d)]
-    guaranteed = [accuracies.guaranteed(H, d, d) for H in heads]
-    bound = [accuracy(k, VOCABULARY**2, VOCABULARY).average for k in guaranteed]
-    plotting.bound(axes, counts, bound, "Corollary 2, attention only")
-    accuracies.finish(axes, f"d = d_h = {d}", "parameters")
-    axes.locator_params(axis="x", nbins=5)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 
 def table(rows: RowsByLabel) -> Table:

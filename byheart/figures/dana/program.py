@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import plotting
 from ..figure import Part, RowsByLabel, Settings, Table, described
 from ..fits import Fit, Power, power_law
-from ..plotting import Axes, Picture
+from ..plotting import Picture
 from ..published import column
 from . import accuracies, sweeps
 from .accuracies import Points
@@ -96,20 +96,9 @@ class Panel(sweeps.Growth):
         return Curve(title, name, colour, some)
 
 
-WIDE, FEW = {"dimension": 10, "heads": 20}, {"dimension": 10, "heads": 8}
-HIGH, LATER = {"head_dimension": 10, "heads": 20}, {"dimension": 50, "heads": 11}
-TO_TEN, SOME, SEVEN = tuple(range(1, 11)), (1, 2, 4, 6, 8, 10), (1, 5, 10, 20, 30, 40, 50)
 KNOWN = "head-dimension"
-NARROW, BROAD = "d = 10, 20 heads", "d_h = 10, 20 heads"
-LARGE, DEEP = "d = 50, 11 heads", "d = 10, 21 heads, 3 layers"
-PANELS = (
-    Panel("script", OVER, SOME, (), WIDE, KNOWN, title=NARROW, protocol="script"),
-    Panel("1b", OVER, TO_TEN, (2, 6, 10), WIDE, KNOWN, title=NARROW),
-    Panel("fewer-heads", OVER, SOME, (), FEW, title="d = 10, 8 heads"),
-    Panel("d50-script", OVER, SEVEN, (), LATER, KNOWN, 200, LARGE, "script", 1024, 2),
-    Panel("2a-script", ACROSS, (5, 7, 9), (), HIGH, ACROSS, title=BROAD, protocol="script"),
-    Panel("2a", ACROSS, tuple(range(5, 16)), (6, 10, 13), HIGH, ACROSS, title=BROAD),
-)
+DEEP = "d = 10, 21 heads, 3 layers"
+PANELS = tuple(Panel(name, **row) for name, row in sweeps.table("panels").items())
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -132,38 +121,31 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 def draw(rows: RowsByLabel, picture: Picture) -> None:
     *places, powers, last = picture.subplots(2, 4).flat
     for axes, panel in zip(places, PANELS, strict=True):
-        _draw_panel(axes, panel, rows)
+        for _, name, colour, some, power, _ in panel.curves(rows):
+            if name == THEIRS:
+                plotting.published(axes, list(some), accuracies.means(some), accuracies.PUBLISHED)
+            else:
+                plotting.ours(axes, some, f"ours, {name}", colour)
+            if power:
+                below = [x for x in accuracies.unsaturated(some) if x < panel.sizes[ACROSS]]
+                xs = accuracies.fine(below)
+                plotting.fitted(axes, xs, power.fit.at(xs**0, xs**power.exponent), None, colour)
+        accuracies.finish(axes, f"{panel.title} ({panel.protocol})", panel.axis_label)
     for axes in (*places[1:4], *places[5:]):
         axes.set_ylabel("")
-    _draw_powers(powers, [one for one in curves(rows) if one.power])
-    handles, labels = places[1].get_legend_handles_labels()
-    plotting.legend(last, handles=handles, labels=labels, loc="center left")
-    last.set_axis_off()
-
-
-def _draw_panel(axes: Axes, panel: Panel, rows: RowsByLabel) -> None:
-    for _, name, colour, some, power, _ in panel.curves(rows):
-        if name == THEIRS:
-            plotting.published(axes, list(some), accuracies.means(some), accuracies.PUBLISHED)
-        else:
-            plotting.ours(axes, some, f"ours, {name}", colour)
-        if power:
-            below = [x for x in accuracies.unsaturated(some) if x < panel.sizes[ACROSS]]
-            xs = accuracies.fine(below)
-            plotting.fitted(axes, xs, power.fit.at(xs**0, xs**power.exponent), None, colour)
-    accuracies.finish(axes, f"{panel.title} ({panel.protocol})", panel.axis_label)
-
-
-def _draw_powers(axes: Axes, found: list[Curve]) -> None:
-    for y, one in enumerate(reversed(found)):
+    found = [one for one in reversed(curves(rows)) if one.power]
+    for y, one in enumerate(found):
         assert one.power is not None
         inside = "white" if one.name == THEIRS else one.colour
         look = {**plotting.BARS, "color": one.colour, "markerfacecolor": inside}
-        axes.errorbar(one.power.exponent, y, xerr=one.power.error, fmt="o", **look)
-    plotting.finish(axes, "power p of $a + b\\,d_h^p$", "p, ± standard error", "")
-    names = [accuracies.signs(one.title) for one in reversed(found)]
-    axes.set_yticks(range(len(names)), names, size=7)
-    axes.axvline(1, color=plotting.BOUND, linewidth=1.1)
+        powers.errorbar(one.power.exponent, y, xerr=one.power.error, fmt="o", **look)
+    plotting.finish(powers, "power p of $a + b\\,d_h^p$", "p, ± standard error", "")
+    names = [accuracies.signs(one.title) for one in found]
+    powers.set_yticks(range(len(names)), names, size=7)
+    powers.axvline(1, color=plotting.BOUND, linewidth=1.1)
+    handles, labels = places[1].get_legend_handles_labels()
+    plotting.legend(last, handles=handles, labels=labels, loc="center left")
+    last.set_axis_off()
 
 
 def table(rows: RowsByLabel) -> Table:

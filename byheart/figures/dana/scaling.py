@@ -1,9 +1,10 @@
 """Figures 1a, 1b, 2a and 4 of dana2024: accuracy on all bigrams as one size of the model grows."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from ...lab.sweeps.axes import values
 from ...pictures import INK
 from ...theory.dana2024.associations import mahdavi_memory
 from ...theory.dana2024.capacity import accuracy
@@ -38,14 +39,13 @@ class Scaling(sweeps.Growth):
     degree: int = 1  # of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
     pieces: int | None = None
     seeds: int = sweeps.SEEDS
-    # values that are also trained by the authors' schedules
-    others: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    others: Mapping[str, str] = field(default_factory=dict)  # values by the authors' schedules
     # values that are also trained with the architecture of the authors' program
     program: tuple[int, ...] = ()
 
     @property
     def figure(self) -> Figure:
-        labels = ["fast", *(name for name, _ in self.others)]
+        labels = ["fast", *self.others]
         labels += [PROGRAM] if self.program else []
         code = self.parts, self.draw, self.table, self.finding, self.fits
         return described(self.name, tuple(labels), *code)
@@ -54,7 +54,7 @@ class Scaling(sweeps.Growth):
         """All values by the protocol fast, a few by those of the authors or with their program."""
         wanted = [("fast", self.quick if settings.quick else self.values, self.seeds)]
         if not settings.quick:
-            wanted += [(name, some, 1) for name, some in self.others]
+            wanted += [(name, values(some), 1) for name, some in self.others.items()]
         model = self.vocabulary, self.sizes
         own = [
             sweeps.part(settings, name, *model, (self.axis, some), name, seeds)

@@ -3,12 +3,15 @@
 Change a constant here to make the figures finer, or cheaper.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from ...data.dataset import Dataset
 from ...lab.protocol import protocol
+from ...lab.sweeps.axes import values
 from ...lab.trial import Criterion
 from ..data import bigrams
 from ..figure import Part, Settings, make_part
@@ -24,6 +27,23 @@ NAMES = {  # of sizes: the paper's letter, and words
     "head_dimension": ("d_h", "head dimension"),
     "dimension": ("d", "embedding dimension"),
 }
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("sizes.toml").read_text("ascii"))
+
+
+def table(kind: str) -> dict[str, dict[str, Any]]:
+    """The rows of sizes.toml of this kind, by name, with ranges of sizes as numbers."""
+    ranges = ("values", "quick", "program")
+    return {
+        name: row | {key: values(row[key]) for key in ranges if key in row}
+        for name, row in _TABLE[kind].items()
+    }
+
+
+def heads(figure: str) -> dict[int, tuple[int, ...]]:
+    """The numbers of heads of a figure, by d = d_h."""
+    return {int(d): values(text) for d, text in _TABLE["heads"][figure].items()}
 
 
 def part(
@@ -43,7 +63,7 @@ def part(
     if settings.quick:
         how = replace(how, attempts=(replace(how.attempts[0], steps=QUICK_STEPS),))
     criterion, seeds = Criterion("accuracy", 1.0), settings.repeats(1 if settings.quick else seeds)
-    table = _table(vocabulary)
+    table = bigrams(vocabulary, TABLE)
     return make_part(label, table, architecture, dict(sizes), axes, how, criterion, seeds)
 
 
@@ -56,21 +76,15 @@ def program(
     return [part(settings, PROGRAM, vocabulary, sizes, axis, architecture=ARCHITECTURE)]
 
 
-@cache
-def _table(vocabulary: int) -> Dataset:
-    """The random bigram table over this many tokens, the same in every figure."""
-    return bigrams(vocabulary, TABLE)
-
-
 @dataclass(frozen=True)
 class Growth:
     """Accuracy as one size of the model grows."""
 
     name: str
     axis: str  # the size that grows
-    values: tuple[int, ...]  # the sizes that are trained, and quick a few of them
-    quick: tuple[int, ...]
+    values: tuple[int, ...]  # the sizes that are trained
     sizes: dict[str, int]  # the other sizes of the model
+    quick: tuple[int, ...] = ()  # a few of the values
     experiment: str | None = None  # of the published numbers, None if there are none of these sizes
     vocabulary: int = 50
 

@@ -7,10 +7,8 @@ last token.
 """
 
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 FEW = (1, 2, 4, 8)
 SEEDS = 3
@@ -44,11 +42,11 @@ class Setup:
         return f"{tokens}, {numbers}, read at {place}{steps}{how}"
 
 
-def _setup(sizes: list[int], depths: Sequence[int] = FEW, **more: Any) -> Setup:
-    return Setup(sizes=tuple(sizes), depths=tuple(depths), **more)
-
-
 _TABLE = tomllib.loads(Path(__file__).with_name("setups.toml").read_text("ascii"))
 SETUPS, QUICK = (
-    {name: _setup(**row) for name, row in _TABLE[kind].items()} for kind in ("setups", "quick")
+    {
+        name: Setup(**row | {x: tuple(row[x]) for x in ("sizes", "depths") if x in row})
+        for name, row in _TABLE[kind].items()
+    }
+    for kind in ("setups", "quick")
 )
