@@ -67,10 +67,8 @@ class Bounds(Tabular):
         return MODELS[str(self.architecture and self.architecture.family)]
 
     def json(self) -> dict:
-        names = (
-            "dataset architecture rows effective verdict definitions tables network models picture"
-        )
-        answer = picked(self, names)
+        names = "dataset architecture rows effective verdict definitions tables network models"
+        answer = picked(self, f"{names} picture")
         if answer["effective"] is not None:
             model = {"model": self.measured}
             answer["effective"] = {**model, **answer["effective"], "evidence": "observed"}

@@ -90,10 +90,9 @@ class Change:
         return self.summary.model
 
     def json(self) -> dict:
-        names = (
-            "kind changed added removed rows rebuilt structure_kept=same tokenizer_kept=tokenizer"
-        )
-        answer = picked(self, f"{names} difference weights written verify")
+        counts = "kind changed added removed rows rebuilt structure_kept=same"
+        rest = "tokenizer_kept=tokenizer difference weights written verify"
+        answer = picked(self, f"{counts} {rest}")
         if self.difference is not None:
             del answer["difference"]["places"]
         return {**self.summary.json(), **answer}

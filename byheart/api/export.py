@@ -83,8 +83,17 @@ def export(
         ('observed', 2)
     """
     one_of((*TARGETS, PACKED), to=to)
-    if to == PACKED:
-        return _packed(model, Path(output), data, force, watch)
+    if to == PACKED:  # what is read back is the same model, and no other tool runs it
+        output = Path(output)
+        if data is not None:
+            raise ByheartError("a packed file is not run on data; leave the data out.")
+        check_packed(None, output, force)
+        watch.stage("opening")
+        model = model_of(model, "export")
+        watch.stage("exporting")
+        model.save(output, force=force, packed=True)
+        about: dict[str, Any] = {"method": model.record.method, "folder": str(output)}
+        return Exported(PACKED, output, (output.name,), None, None, **about, notes=(SAME,))
     check_replaceable(Path(output), force)
     given = dict(loading or {})
     if data is None and given:
@@ -108,21 +117,4 @@ def export(
         folder=str(output),
         noun=model.claim.answered,
         notes=tuple(x for x in (written.note, written.remark) if x is not None),
-    )
-
-
-def _packed(
-    model: Model | str | Path, output: Path, data: Any, force: bool, watch: Watch
-) -> Exported:
-    """The model in one file: what is read back is the same model, and no other tool runs it."""
-    if data is not None:
-        raise ByheartError("a packed file is not run on data; leave the data out.")
-    check_packed(None, output, force)
-    watch.stage("opening")
-    model = model_of(model, "export")
-    watch.stage("exporting")
-    model.save(output, force=force, packed=True)
-    method, files = model.record.method, (output.name,)
-    return Exported(
-        PACKED, output, files, None, None, method=method, folder=str(output), notes=(SAME,)
     )

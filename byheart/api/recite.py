@@ -120,23 +120,19 @@ def recite(
     if output is not None:
         watch.stage("writing")
         _write(recitation.files, Path(output))
+    words = json.dumps(sorted({*map(str, (*(model.tokens or ()), *model.labels))}))
+    needed = "" if layout is None else layout.without_hashes().text
+    packed = {"vocabulary": words.encode(), "layout": needed.encode()}
+    sizes = {"network": -(-kind_of(model).store.code_bits(model.network) // 8)}
+    sizes |= {name: min(len(x), len(lzma.compress(x))) for name, x in packed.items()}
     return Recital(
         recitation,
-        _sizes(model),
+        sizes,
         check is not None,
         None if difference is None else Message(difference),
         None if output is None else str(output),
         unread,
     )
-
-
-def _sizes(model: Model) -> dict[str, int]:
-    bits, layout = kind_of(model).store.code_bits(model.network), model.record.layout
-    words = json.dumps(sorted({*map(str, (*(model.tokens or ()), *model.labels))}))
-    needed = "" if layout is None else layout.without_hashes().text
-    packed = {"vocabulary": words.encode(), "layout": needed.encode()}
-    sizes = {name: min(len(x), len(lzma.compress(x))) for name, x in packed.items()}
-    return {"network": -(-bits // 8), **sizes}
 
 
 def _other_rows(model: Model, recitation: Recitation, data: Dataset) -> str | None:

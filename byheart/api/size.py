@@ -17,7 +17,7 @@ from ..data.load import dataset_of, name_of
 from ..errors import ByheartError
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
-from ..theory import DataFacts, Question, answers
+from ..theory import Question, answers
 from ..theory.facts import data_facts
 from ..theory.information import ALLENZHU_2024, bits_needed, label_entropy, morris_2025
 from ..theory.papers import cited
@@ -122,7 +122,21 @@ def size(
     facts, grouped = data_facts(dataset, positions=ordered), contexts(dataset, ordered)
     conflicts = int(grouped.conflicts(dataset).sum())
     entropy = label_entropy(np.bincount(dataset.labels[grouped.first]).tolist())
-    bound_lines = _bounds(facts, bits_needed(len(grouped), max(1, len(dataset.label_names))))
+    found = {
+        bound.quantity: bound
+        for bound in answers(Question(facts))
+        if (bound.paper, bound.item) in ABOUT and bound.applies and bound.value
+    }
+    worst = math.ceil(bits_needed(len(grouped), max(1, len(dataset.label_names))))
+    lines = []
+    for what, name, bits in (
+        ("labels", "for the worst labels", worst),
+        ("distributions", "for distributions", None),
+    ):
+        bound = found.get(f"parameters ({what})")
+        source = "no theorem" if bound is None else cited(f"{bound.paper}, {bound.item}")
+        least = () if bound is None else (math.ceil(bound.value or 0),)
+        lines.append(Size(f"at least, {name}", least, bits, None, None, None, source))
     watch.stage("planning")
     rates = morris_2025(), ALLENZHU_2024
     trained = tuple(math.ceil(entropy / rate) for rate in rates)
@@ -137,8 +151,8 @@ def size(
         _exact(dataset, entropy, ordered, on_conflict),
         _stock(data, len(dataset), loading or {}, on_conflict),
         Size("to train", trained, math.ceil(entropy), None, None, None, rule),
-        bound_lines[0],
-        bound_lines[1] if conflicts else None,
+        lines[0],
+        lines[1] if conflicts else None,
     )
 
 
@@ -179,20 +193,3 @@ def _stock(data: Any, count: int, loading: Mapping[str, Any], on_conflict: str) 
     seconds = 1 + SECONDS * m + 2e-8 * m * m * plan.layers
     source = "gpt2 in float32, one neuron per token of an answer"
     return Size(name, (parameters,), None, m, 4 * parameters, seconds, source)
-
-
-def _bounds(facts: DataFacts, worst: float) -> tuple[Size, Size]:
-    """The theorems of ABOUT, for labels and for distributions."""
-    found = {
-        bound.quantity: bound
-        for bound in answers(Question(facts))
-        if (bound.paper, bound.item) in ABOUT and bound.applies and bound.value
-    }
-    lines = []
-    for what, name in (("labels", "for the worst labels"), ("distributions", "for distributions")):
-        bound = found.get(f"parameters ({what})")
-        source = "no theorem" if bound is None else cited(f"{bound.paper}, {bound.item}")
-        bits = math.ceil(worst) if what == "labels" else None
-        least = () if bound is None else (math.ceil(bound.value or 0),)
-        lines.append(Size(f"at least, {name}", least, bits, None, None, None, source))
-    return lines[0], lines[1]

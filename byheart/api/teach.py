@@ -199,7 +199,13 @@ def taught(
         asked = [] if data is None else reading_facts.read_facts(subject, data, options or {})
         before = tuple(x for x in before if x not in forgotten)
         kept = [reading_facts.read_kept(trained.checkpoint, each) for each in texts_of(keep)]
-        _same_texts(path, told, kept)
+        given = {text.sha256 for text in kept}
+        for text in told.get("kept", ()):
+            if text.get("sha256") not in given:
+                raise ByheartError(
+                    f"{path} keeps {text.get('name')}, and all facts are taught again; give that "
+                    "file with `keep=...`."
+                )
         both = list(dict.fromkeys([*before, *asked]))
         settled = reading_facts.settle(both, kept, on_conflict)
         plan = planned(trained, settled, kept, reach, margin, leave_out, watch)
@@ -220,17 +226,6 @@ def taught(
             answer = replace(answer, verify=_command(path, output, data, keep, options))
             folders.certify(place, certificate, card(answer))
     return answer
-
-
-def _same_texts(path: Path, told: Mapping[str, Any], kept: Sequence["Kept"]) -> None:
-    """ByheartError if a text that a taught folder keeps is not given again."""
-    given = {text.sha256 for text in kept}
-    for text in told.get("kept", ()):
-        if text.get("sha256") not in given:
-            raise ByheartError(
-                f"{path} keeps {text.get('name')}, and all facts are taught again; give that file "
-                "with `keep=...`."
-            )
 
 
 def _observed(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, OptionError, one_of
 from ..machine.tables import plural
 from ..theory import ArchitectureFacts, Bound, DataFacts
 from ..theory.information import ALLENZHU_2024, bits_held, bits_needed, morris_2025
@@ -53,11 +53,10 @@ def architecture_facts(
 ) -> ArchitectureFacts | None:
     """The facts of a preset or a decoder, by default with the data's vocabulary and length."""
     for size, value in {**sizes, "parameters": parameters, "bits": bits}.items():
-        least = int(size not in MAY_BE_ZERO)
-        if size in CHOICES and value not in CHOICES[size]:
-            choices = ", ".join(CHOICES[size])
-            raise OptionError(size, value, f"must be one of {choices}")
-        if size not in CHOICES and value is not None:
+        if size in CHOICES:
+            one_of(CHOICES[size], **{size: value})
+        elif value is not None:
+            least = int(size not in MAY_BE_ZERO)
             if not isinstance(value, int) or value < least:
                 raise OptionError(size, value, f"must be an integer of {least} or more")
             if value > LARGEST:

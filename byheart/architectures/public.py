@@ -48,18 +48,12 @@ class Shape(NamedTuple):
     tied: bool  # whether the unembedding is the embedding
 
 
-def _public() -> dict[str, tuple[str, Shape]]:
-    with files(__package__).joinpath("public.csv").open(encoding="ascii") as file:
-        _, *rows = csv.reader(file)
-    models = {}
-    for name, family, *sizes, tied in rows:
-        layers, d, heads, groups, size, width, vocabulary, length = map(int, sizes)
-        shape = Shape(layers, d, heads, groups, size, width, vocabulary, length, tied == "1")
-        models[name] = family, shape
-    return models
-
-
-PUBLIC = _public()
+with files(__package__).joinpath("public.csv").open(encoding="ascii") as _file:
+    _, *_ROWS = csv.reader(_file)
+PUBLIC = {
+    name: (family, Shape._make([*map(int, sizes), tied == "1"]))
+    for name, family, *sizes, tied in _ROWS
+}
 
 
 @cache

@@ -186,7 +186,9 @@ def measured(
     )
     verbatim, tried = own.verbatim, own.asked > 0
     chances = np.where(tried, np.exp2(-own.suffix), math.nan)
-    samples = _samples(chances, question.probability)
+    with np.errstate(divide="ignore", invalid="ignore"):  # the least n with 1 - (1 - q)^n >= p
+        least = np.ceil(math.log1p(-question.probability) / np.log1p(-chances) - 1e-9)
+    samples = np.where(np.isfinite(chances), np.maximum(least, 1), math.inf)
     curve = []
     if np.isfinite(chances).any():
         curve = [answer.Sampled(n, int((samples <= n).sum())) for n in SAMPLES]
@@ -267,13 +269,6 @@ def measured(
         non_members=() if others is None else tuple(others.saved.tolist()),
         ranked=scores,
     )
-
-
-def _samples(chances: Floats, probability: float) -> Floats:
-    """[N] the fewest samples that hold the text with this probability: 1 - (1 - q)^n >= p."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        samples = np.ceil(math.log1p(-probability) / np.log1p(-chances) - 1e-9)
-    return np.where(np.isfinite(chances), np.maximum(samples, 1), math.inf)
 
 
 def _known(value: float) -> float | None:

@@ -154,42 +154,30 @@ def notes(
     wordings: Sequence[answer.WordingAsked],
 ) -> list[str]:
     """What the numbers do not show."""
-    sentences = []
-    if model.code:
-        sentences.append(
-            "the code that comes with the model (auto_map) was not run: what is measured is "
-            "transformers' own model of that type, which trust_remote_code=True may replace"
-        )
-    if model.certified and not model.compiled:
-        sentences.append(
-            "byheart compiled this model: its certificate says what it holds, and byheart verify "
-            "proves it"
-        )
-    if items.unspelled:
-        sentences.append(
-            f"the tokens of {plural(items.unspelled, 'text')} of the data make up another text: "
-            "what is measured there is these tokens"
-        )
-    if items.text and references[0] in REFERENCES and not model.certified:
-        sentences.append(
-            f"reference {references[0]} knows no language: a model that has never seen this text "
-            "saves bits against it, too; give a second model that has not seen it as the reference"
-        )
-    if len(references) > 1:
-        sentences.append(
-            f"{len(references)} references: published LiRA and RMIA take tens to hundreds, trained "
-            "as the model was, and find more"
-        )
-    if len(wordings) > 1:
-        sentences.append(
-            "of every item, and of every non-member, the best wording counts, which saves some "
-            "bits where nothing is held, too"
-        )
-    if memorised.clamped > 0 and memorised.bits <= 0:
-        sentences.append("the clamped sum is above 0 for a model that has seen nothing, too")
-    if test is not None:
-        sentences.append(
-            "the scores compare these items with these non-members: they show membership only if "
-            "both come from one source"
-        )
-    return sentences
+    sentences = (
+        model.code
+        and "the code that comes with the model (auto_map) was not run: what is measured is "
+        "transformers' own model of that type, which trust_remote_code=True may replace",
+        model.certified
+        and not model.compiled
+        and "byheart compiled this model: its certificate says what it holds, and byheart verify "
+        "proves it",
+        items.unspelled
+        and f"the tokens of {plural(items.unspelled, 'text')} of the data make up another text: "
+        "what is measured there is these tokens",
+        (items.text and references[0] in REFERENCES and not model.certified)
+        and f"reference {references[0]} knows no language: a model that has never seen this text "
+        "saves bits against it, too; give a second model that has not seen it as the reference",
+        len(references) > 1
+        and f"{len(references)} references: published LiRA and RMIA take tens to hundreds, trained "
+        "as the model was, and find more",
+        len(wordings) > 1
+        and "of every item, and of every non-member, the best wording counts, which saves some "
+        "bits where nothing is held, too",
+        memorised.clamped > 0 >= memorised.bits
+        and "the clamped sum is above 0 for a model that has seen nothing, too",
+        test is not None
+        and "the scores compare these items with these non-members: they show membership only if "
+        "both come from one source",
+    )
+    return [sentence for sentence in sentences if isinstance(sentence, str)]

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from ..claims.kind import Progress, Runtime
 from ..claims.verification import OBSERVED, REFUTED, Verification
 from ..data.dataset import Dataset
 from ..errors import ByheartError
-from ..machine.files import new_part, refuse_existing
+from ..machine.files import refuse_existing, unfinished
 from ..machine.names import EXPORTED, KNOWN
 from ..machine.swap import settle, sync
 from ..machine.watch import SILENT, Watch
@@ -166,19 +166,15 @@ def held_by(model: Model, data: Dataset) -> Dataset:
 @contextmanager
 def _appearing(place: Path, force: bool) -> Iterator:
     """A folder to fill, which becomes `place` if it is kept and vanishes otherwise."""
-    part, lock, kept = None, None, list[bool]()
+    kept = list[bool]()
     try:
-        part, lock = new_part(place, folder=True)
-        yield part, lambda: kept.append(True)
-        if kept:
-            for path in part.iterdir():
-                sync(path)
-            sync(part)
-            settle(part, place, lambda: check_replaceable(place, force))
+        with unfinished(place, folder=True) as part, ExitStack() as stack:
+            stack.callback(shutil.rmtree, part, ignore_errors=True)
+            yield part, lambda: kept.append(True)
+            if kept:
+                for path in part.iterdir():
+                    sync(path)
+                sync(part)
+                settle(part, place, lambda: check_replaceable(place, force))
     except OSError as error:
         raise ByheartError(f"{place} cannot be written: {error.strerror or error}.") from error
-    finally:
-        if part is not None:
-            shutil.rmtree(part, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)

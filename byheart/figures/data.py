@@ -129,19 +129,8 @@ def vectors(sequences: int, length: int, dimension: int, seed: int = 0) -> Datas
     """Sequences of vectors, uniform in [0, 1), each labelled -1 or +1 at random (kajitsuka2025)."""
     random = np.random.default_rng(seed)
     signs = 2 * random.integers(0, 2, sequences) - 1
-    tokens, ids = _numbered(random.random((sequences * length, dimension)))
+    tokens, ids = number_rows(random.random((sequences * length, dimension)))
     return _dataset("vector", tokens, ids.reshape(sequences, length), signs)
-
-
-def _numbered(rows: NDArray) -> tuple[NDArray, NDArray]:
-    """number_rows, but faster if the first column has no duplicates: then it sorts the rows."""
-    order = np.argsort(rows[:, 0])
-    tokens = rows[order]
-    if (np.diff(tokens[:, 0]) <= 0).any():
-        return number_rows(rows)
-    places = np.empty(len(rows), np.int64)
-    places[order] = np.arange(len(rows))
-    return tokens, places
 
 
 def _dataset(kind: str, tokens: NDArray, rows: NDArray, labels: NDArray) -> Dataset:

@@ -66,12 +66,13 @@ def memory(
     room = (score - best) / 2 / (np.linalg.norm(keys, axis=1) * np.linalg.norm(own, axis=1))
     least = min(reach or TIGHT, TIGHT) if sphere else reach or ROOM
     worst = np.zeros((len(own), 0), np.int64)  # competitors that a key has been fitted to
-    tight = np.flatnonzero(room < least)
+    tight, near = np.flatnonzero(room < least), min(NEAREST, len(streams) - 1)
     for _ in range(ROUNDS):
         if not len(tight):
             break
-        nearest = _nearest(keys[tight], streams, stored[tight])
-        worst = np.concatenate([worst[: len(tight)], nearest], axis=1)
+        blocks = _scores(keys[tight], streams, stored[tight])  # the highest scores are the nearest
+        nearest = [np.argpartition(-x, near - 1, axis=1)[:, :near] for x in blocks]
+        worst = np.concatenate([worst[: len(tight)], np.concatenate(nearest)], axis=1)
         fitted = _fitted(own[tight], streams, worst, GAP * least)
         again, other = competitors(fitted, own[tight], streams, stored[tight])
         size = np.linalg.norm(fitted, axis=1) * np.linalg.norm(own[tight], axis=1)
@@ -94,13 +95,6 @@ def memory(
     radius = room * np.linalg.norm(keys, axis=1) * np.linalg.norm(own, axis=1)
     slope = z / radius
     return Memory(slope[:, None] * keys, -slope * (score - radius), room)
-
-
-def _nearest(keys: Floats, streams: Floats, at: np.ndarray) -> np.ndarray:
-    """The streams with the highest scores except the keys' own, [rows, NEAREST]."""
-    near = min(NEAREST, len(streams) - 1)
-    blocks = _scores(keys, streams, at)
-    return np.concatenate([np.argpartition(-x, near - 1, axis=1)[:, :near] for x in blocks])
 
 
 @single()

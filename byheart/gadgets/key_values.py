@@ -4,10 +4,10 @@ A key is a number x >= 2; any two known ones are at least 2 apart. The table hol
 label from 1 on for some of them; for the others the answer is 0.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..theory.kajitsuka2025.sizes import group_size as group_size
 from .bit_reading import Tape, rewound, search, sides
 from .blocks import Block
 
@@ -39,11 +39,6 @@ def table(keys: Sequence[int], labels: Sequence[int], key_bits: int, label_bits:
     """The table of these keys, sorted."""
     keys, labels = zip(*sorted(zip(keys, labels, strict=True)), strict=True)
     return Table(keys, labels, key_bits, label_bits)
-
-
-def group_size(items: int) -> int:
-    """Items per group, if there are sqrt(items log2 items) groups, rounded."""
-    return -(-items // max(1, round(math.sqrt(items * math.log2(max(items, 2))))))
 
 
 def lookup(lane: str, table: Table, output: str) -> Iterator[Block]:

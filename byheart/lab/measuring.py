@@ -12,7 +12,7 @@ from ..claims.result import picked, plain
 from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
 from ..data.load import load, name_of
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError, OptionError, one_of
 from ..machine.engines import Workers
 from ..machine.swap import check_place
 from ..machine.tables import Content, Tabular, plural
@@ -24,7 +24,7 @@ from .protocol import protocol as protocol_of
 from .sweeps.axes import Values, check_complete, fixed
 from .sweeps.axes import axes as axes_of
 from .sweeps.capacity import Capacity, capacity
-from .sweeps.results import Cell, cells
+from .sweeps.results import Cell, Point, cells
 from .sweeps.sweep import SEQUENCES, Sweep
 from .train import train
 from .trial import Criterion
@@ -240,8 +240,7 @@ def measure(
     started = time.perf_counter()
     folder = Path(folder)
     where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
-    if on_conflict not in RESOLUTIONS:
-        raise OptionError("on_conflict", on_conflict, f"must be one of {', '.join(RESOLUTIONS)}")
+    one_of(RESOLUTIONS, on_conflict=on_conflict)
     target = None if save is None else Path(save)
     if target is not None:
         check_place(target, force)
@@ -300,8 +299,8 @@ def measure(
     try:
         if target is not None and record.capacity:
             saved = _save_fullest(sweep, material, measured, target, watch)
-        elif target is not None:
-            saved = _save(sweep, material, measured, target, on_conflict, force, watch)
+        elif target is not None and (best := [x.smallest for x in measured if x.smallest]):
+            saved = _save(best[-1], material, target, on_conflict, force, watch)
     except ByheartError as error:  # what was measured counts all the same
         not_saved = str(error)
     problem = material.problem(counts[-1])
@@ -334,24 +333,14 @@ def _check_labels(material: Material, counts: tuple[int, ...], on_conflict: str)
 
 
 def _save(
-    sweep: Sweep,
-    material: Material,
-    cells_: tuple[Cell, ...],
-    target: Path,
-    on_conflict: str,
-    force: bool,
-    watch: Watch,
-) -> SavedModel | None:
-    """Train the smallest of the last cell again, and write the first seed that can be certified."""
+    best: Point, material: Material, target: Path, on_conflict: str, force: bool, watch: Watch
+) -> SavedModel:
+    """Train the smallest again, and write the model of the first seed that can be certified."""
     from .certified import convert
 
-    points = [cell.smallest for cell in cells_ if cell.smallest is not None]
-    if not points:
-        return None
-    check_packages(sweep.protocol)
+    trials = [result.trial for result in best.results if result.reached]
+    check_packages(trials[0].protocol)
     watch.stage("saving")
-
-    trials = [result.trial for result in points[-1].results if result.reached]
     for trial in trials:
         try:
             model, row = convert.model(trial, material.dataset, on_conflict, watch)
@@ -366,7 +355,7 @@ def _save(
                 raise
     count = trial.data[SEQUENCES]
     held = material.part(count)
-    if not trainable(sweep.architecture).decoder:
+    if not trainable(material.architecture).decoder:
         held = resolve(held, contexts(held, positions=False), on_conflict)
     part = None if held is material.dataset else held  # data of its own, unlike the file's
     model.save(target, force=force, data=part)

@@ -24,25 +24,24 @@ HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # locks are tho
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write that takes the place of `path` at the end, or vanishes on an error."""
-    path, part, lock = Path(path), None, None
+    path = Path(path)
     try:
-        part, lock = new_part(path, folder=False)
-        with open(part, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
+        with unfinished(path, folder=False) as part:
+            with open(part, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
     except OSError as error:
         raise ByheartError(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
-        if lock is not None:
-            os.close(lock)
 
 
-def new_part(path: Path, folder: bool) -> tuple[Path, int | None]:
-    """A new folder or file beside `path`, and its lock, which the system releases when we end."""
+@contextmanager
+def unfinished(path: Path, folder: bool) -> Iterator[Path]:
+    """A new folder or file beside `path`; what is there at the end is removed.
+
+    It is locked meanwhile: the system releases the lock when this process ends, however it ends.
+    """
     for other in path.parent.glob(f"{PART}*-{HOST}.part"):
         _remove_abandoned(other)
     while True:
@@ -53,7 +52,16 @@ def new_part(path: Path, folder: bool) -> tuple[Path, int | None]:
             part.touch(exist_ok=False)
         lock = locked(part, wait=True)
         if os.path.lexists(part):
-            return part, lock
+            break
+        if lock is not None:
+            os.close(lock)
+    try:
+        yield part
+    finally:
+        if folder:
+            remove(part)
+        else:
+            part.unlink(missing_ok=True)
         if lock is not None:
             os.close(lock)
 

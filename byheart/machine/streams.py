@@ -102,19 +102,16 @@ class Source:
         if form == bytes([PLAIN]):
             unpacked = content
         elif form in FORMS:
-            unpacked = self._unpacked(FORMS[form](), content, length)
+            packer = FORMS[form]()
+            try:
+                unpacked = packer.decompress(content, length + 1)
+            except (lzma.LZMAError, OSError, EOFError):
+                self.refuse("a stream cannot be unpacked")
+            if not packer.eof or packer.unused_data:
+                self.refuse("a stream has another length than it says")
         else:
             self.refuse("a stream is packed in no known way")
         if len(unpacked) != length:
-            self.refuse("a stream has another length than it says")
-        return unpacked
-
-    def _unpacked(self, packer: Any, content: bytes, length: int) -> bytes:
-        try:
-            unpacked: bytes = packer.decompress(content, length + 1)
-        except (lzma.LZMAError, OSError, EOFError):
-            self.refuse("a stream cannot be unpacked")
-        if not packer.eof or packer.unused_data:
             self.refuse("a stream has another length than it says")
         return unpacked
 

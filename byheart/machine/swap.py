@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ByheartError
-from .files import PART, new_part, refuse_existing, remove
+from .files import PART, refuse_existing, remove, unfinished
 from .names import KNOWN
 from .strict import Object, read_text_file
 
@@ -25,15 +25,10 @@ def is_unfinished(path: Path) -> bool:
 def appearing(path: Path, force: bool) -> Iterator[Path]:
     """A new folder to fill, which becomes `path` at the end or vanishes on an error."""
     check_place(path, force)
-    part, lock = new_part(path, folder=True)
-    try:
+    with unfinished(path, folder=True) as part:  # after an exchange this is the old model
         yield part
         sync(part)
         settle(part, path, lambda: check_place(path, force))
-    finally:
-        remove(part)  # after an exchange this is the old model
-        if lock is not None:
-            os.close(lock)
 
 
 def settle(part: Path, path: Path, check: Callable[[], None]) -> None:

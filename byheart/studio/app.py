@@ -151,7 +151,18 @@ async def example(request: Request) -> Response:
 
 async def begin(request: Request) -> Response:
     """Begin a job, or find the one that is the same."""
-    body = await small_body(request)
+    text = b""
+    async for chunk in request.stream():
+        text += chunk
+        if len(text) > MAX_REQUEST:
+            raise ByheartError("the request is too long.")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):  # brackets inside brackets, without end
+        body = None
+    if not isinstance(body, dict):
+        raise ByheartError("the request is not a JSON object.")
+    check_nesting(body)
     task, asked = body.get("task"), body.get("arguments", {})
     if not isinstance(task, str) or not isinstance(asked, dict):
         raise ByheartError("a request is a task with its arguments.")
@@ -236,23 +247,6 @@ async def receive(request: Request, path: Path) -> int:
                 raise ByheartError(limit)
             await run_in_threadpool(file.write, chunk)
     return size
-
-
-async def small_body(request: Request) -> dict:
-    """The JSON object of a request."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_REQUEST:
-            raise ByheartError("the request is too long.")
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):  # brackets inside brackets, without end
-        value = None
-    if not isinstance(value, dict):
-        raise ByheartError("the request is not a JSON object.")
-    check_nesting(value)
-    return value
 
 
 def zipped(folder: Path, archive: Path) -> None:

@@ -225,7 +225,12 @@ class Desk:
         job = Job(job_id, task, asked, arguments, worker, place, stamp)
         self.jobs[job.id] = job
         self._point(job)
-        self._trim()
+        holding = {model.job for model in self.models.values()}
+        over = [x for x in self.jobs.values() if x.status not in (WAITING, RUNNING)]
+        for old in over[: max(0, len(self.jobs) - MAX_JOBS)]:  # that made no model
+            if old.id not in holding:
+                del self.jobs[old.id]
+                shutil.rmtree(old.place, ignore_errors=True)
         await self.next(worker)
         if task in BESIDE:
             self._later(self.workers[BESIDE[task]].warm())
@@ -299,7 +304,10 @@ class Desk:
         job.done = event.get("done", job.done)
         job.note = event.get("note", job.note)
         if "error" in event or "finished" in event:
-            job.ended, job.error = time.monotonic(), self._named(event.get("error"))
+            job.ended, job.error = time.monotonic(), event.get("error")
+            for source in (self.data, *self.files.values()):  # under the names of their users
+                if job.error is not None and source is not None:
+                    job.error = job.error.replace(str(source.path), source.name)
             job.status = FAILED if job.error else DONE
             job.summary = event.get("finished") or {}
             if job.status == DONE:
@@ -315,13 +323,6 @@ class Desk:
                 self.data.last_read = self.data.loading
             self.data.loading = self.data.last_read
         self._sweep()
-
-    def _named(self, sentence: str | None) -> str | None:
-        """A sentence with files under the names that their users gave them."""
-        for source in (self.data, *self.files.values()):
-            if sentence is not None and source is not None:
-                sentence = sentence.replace(str(source.path), source.name)
-        return sentence
 
     def register(self, job: Job) -> None:
         """List the model that a job wrote, or what it found out about one."""
@@ -356,15 +357,6 @@ class Desk:
             await self.next(job.worker)
         self._settle(job)
         self.touch()
-
-    def _trim(self) -> None:
-        """Forget the oldest jobs that are over and made no model."""
-        holding = {model.job for model in self.models.values()}
-        over = [x for x in self.jobs.values() if x.status not in (WAITING, RUNNING)]
-        for job in over[: max(0, len(self.jobs) - MAX_JOBS)]:
-            if job.id not in holding:
-                del self.jobs[job.id]
-                shutil.rmtree(job.place, ignore_errors=True)
 
     async def close(self) -> None:
         """End all work and remove all files."""

@@ -27,7 +27,14 @@ def new_home() -> tuple[Path, int | None]:
     """
     first, last = HOME
     for other in Path(tempfile.gettempdir()).glob(f"{first}*{last}"):
-        _remove_abandoned(other)
+        # ours by its name, owner and mode, and no process has locked it
+        ours = re.fullmatch("[a-z0-9_]{8}".join(map(re.escape, HOME)), other.name)
+        if not ours or (lock := locked(other)) is None:
+            continue
+        about = os.fstat(lock)
+        if about.st_uid == os.geteuid() and stat.S_IMODE(about.st_mode) == 0o700:
+            shutil.rmtree(other, ignore_errors=True)
+        os.close(lock)
     while True:
         home = Path(tempfile.mkdtemp(last, first))
         lock = locked(home, wait=True)
@@ -35,19 +42,6 @@ def new_home() -> tuple[Path, int | None]:
             return home, lock
         if lock is not None:
             os.close(lock)
-
-
-def _remove_abandoned(home: Path) -> None:
-    """Remove a folder that is ours by its name, owner and mode, and that no process has locked."""
-    if not re.fullmatch("[a-z0-9_]{8}".join(map(re.escape, HOME)), home.name):
-        return
-    lock = locked(home)
-    if lock is None:
-        return
-    about = os.fstat(lock)
-    if about.st_uid == os.geteuid() and stat.S_IMODE(about.st_mode) == 0o700:
-        shutil.rmtree(home, ignore_errors=True)
-    os.close(lock)
 
 
 def write_table(

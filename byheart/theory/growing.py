@@ -58,21 +58,15 @@ def growing(
     own = max(2, facts.contexts or 2)
     here = sizes(shape, own)
     shifts = {name: size - here[name] for name, size in known.items() if size and name in here}
-    lines = tuple(
-        Line(name, _through(own, known[name], forms, name, shifts.get(name, 0.0)))
-        for name in forms[FEWEST]
-        if name in known
-    )
+    lines = []
+    for name in forms[FEWEST]:
+        if name in known:
+            shift = shifts.get(name, 0.0)
+            points = {count: max(1, round(form[name] + shift)) for count, form in forms.items()}
+            if (size := known[name]) is not None:
+                points[own] = round(size)  # through the data itself
+            lines.append(Line(name, tuple(sorted(points.items()))))
     crossings = (
         Crossing(*pair, contexts) for pair in PAIRS if (contexts := crossing(*pair, shape, shifts))
     )
-    return lines, tuple(crossings)
-
-
-def _through(
-    own: int, size: float | None, forms: Mapping[int, dict], name: str, shift: float
-) -> tuple[tuple[int, int], ...]:
-    """A form with the point of the data itself."""
-    points = {count: max(1, round(form[name] + shift)) for count, form in forms.items()}
-    points |= {} if size is None else {own: round(size)}
-    return tuple(sorted(points.items()))
+    return tuple(lines), tuple(crossings)

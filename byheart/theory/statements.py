@@ -6,7 +6,6 @@ every token, and NEW a name for what is written.
 """
 
 import csv
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -49,11 +48,8 @@ class Statement(NamedTuple):
         return {**named, "shown": list(self.shown), **lists, "command": f"byheart {self.command}"}
 
 
-def _read() -> Iterator[Statement]:
-    text = files(__package__).joinpath("statements.csv").read_text("utf-8")
-    for row in csv.DictReader(text.splitlines()):
-        lists = (tuple(filter(None, row[kind].split("; "))) for kind in KINDS)
-        yield Statement(row["paper"], row["item"], row["says"], row["command"], *lists)
-
-
-STATEMENTS = tuple(_read())
+_TEXT = files(__package__).joinpath("statements.csv").read_text("utf-8")
+STATEMENTS = tuple(
+    Statement(**row | {kind: tuple(filter(None, row[kind].split("; "))) for kind in KINDS})
+    for row in csv.DictReader(_TEXT.splitlines())
+)

@@ -24,7 +24,7 @@ from byheart.figures.madden.cells import (
     smallest,
     steps,
 )
-from byheart.figures.madden.whole import fast, paper, repeated
+from byheart.figures.madden.whole import paper, repeated
 from byheart.figures.published import column, read
 from byheart.lab.problem import next_token
 from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
@@ -162,7 +162,14 @@ def test_cells_and_the_smallest():
         (300, (100, 16)), (600, (200, 32)),
     ]  # fmt: skip
     assert all(each.censored == 0 for each in found.values())
-    assert list(fast(few())) == [(100, 8), (100, 16), (100, 32), (200, 8), (200, 16), (200, 32)]
+    assert list(by_place(few()["fast"])) == [
+        (100, 8),
+        (100, 16),
+        (100, 32),
+        (200, 8),
+        (200, 16),
+        (200, 32),
+    ]
     assert set(paper(few())) == {(100, 16), (200, 16), (200, 32)}
     assert censored(few()) == 4 and steps(few()["fast"]) == sum(
         each["planned"] for each in few()["fast"][0]["attempts"]
@@ -186,7 +193,7 @@ def test_the_grid_has_no_seeds_of_the_comparison():
     """150 cells of one seed each stay so where some cells were trained with more seeds."""
     again = [row(100, 8, 9.0), row(100, 8, 0.1, seed=1)]
     rows = {"fast": again[:1], "fast-100": again, "paper-100": [row(100, 8, 5.0, name="paper")]}
-    assert len(fast(rows)[100, 8].rows) == 1 and len(repeated(rows)[100, 8].rows) == 2
+    assert len(by_place(rows["fast"])[100, 8].rows) == 1 and len(repeated(rows)[100, 8].rows) == 2
     assert MADDEN_1.table(rows).rows == (("100", "8", "0.1", "5", "19.6"),), "our best of 2 seeds"
     found = drawn(rows)
     assert found.axes[0].texts[0].get_text() == "9.0" and len(found.axes[0].patches) == 0
@@ -195,7 +202,7 @@ def test_the_grid_has_no_seeds_of_the_comparison():
 
 
 def test_a_comparison_without_its_own_seeds_is_of_the_grid():
-    assert repeated(few()) == fast(few())
+    assert repeated(few()) == by_place(few()["fast"])
 
 
 def test_any_seed_counts_and_the_spread_is_shown():

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.data.arrays import number_rows
-from byheart.figures.data import _numbered, bigrams, vectors
+from byheart.figures.data import bigrams, vectors
 from byheart.lab.problem import labelled, next_token
 
 
@@ -37,10 +36,3 @@ def test_vectors_are_in_the_unit_cube_and_have_signs():
     assert problem.tokens.shape == (40, 5, 6) and problem.outputs == 1
     assert problem.entropy == 0
     assert dataset.sha256() == vectors(40, 5, 6, 0).sha256() != vectors(40, 5, 6, 1).sha256()
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=6))
-def test_rows_are_numbered_as_sorting_does(rows):
-    rows = np.array(rows, float)
-    for ours, known in zip(_numbered(rows), number_rows(rows), strict=True):
-        np.testing.assert_array_equal(ours, known)

@@ -18,7 +18,6 @@ from byheart.theory.dana2024.associations import (
 )
 from byheart.theory.dana2024.capacity import (
     accuracy,
-    corollary_1,
     corollary_2,
     heads_needed,
     interpolation_constant,
@@ -33,7 +32,6 @@ from byheart.theory.dana2024.near_tables import NearLookUp, theorem_2_constant
 from byheart.theory.dana2024.ranks import (
     Tokens,
     rank_limit,
-    repeated_tokens_limit,
     tokens,
     tokens_limit,
 )
@@ -70,7 +68,7 @@ def test_the_count_is_that_of_the_tensors(d, d_h, H, S, N):
 
 @given(sizes, st.integers(1, 2), sizes, st.integers(2, 60))
 def test_corollary_1_is_theorem_1_in_two_dimensions(H, d_h, S, N):
-    T = corollary_1(H, d_h)
+    T = theorem_1(H, d_h, 2)
     assert T == H * d_h + 2 and heads_needed(T, d_h, 2) == H
     assert parameters(N, S, 2, d_h, H) == 2 * (S + 2 * N + 4 * (T - 2))
 
@@ -257,7 +255,6 @@ def test_the_measured_limits(d, plain, skip):
 def test_the_other_measured_limits():
     assert tokens_limit(Tokens(20, 1, 20, 20), 5, 4, 4, skip=False) == 4  # S = 1: 4 of 20
     assert tokens_limit(Tokens(40, 2, 41, 1), 3, 10, 10) == 31  # one last token: not 40
-    assert repeated_tokens_limit(contexts=144, repeated=12, dimension=4) == 136
 
 
 def test_tokens():
@@ -323,7 +320,6 @@ def test_rows_as_the_paper_has_them():
         lambda: theorem_1(1, 5, 2),
         lambda: heads_needed(100, 5, 2),
         lambda: parameters(50, 2, 2, 5, 20),
-        lambda: corollary_1(20, 5),
         lambda: tokens_limit(Tokens(4, 2, 2, 2), 1, 3, 2),
         lambda: rows(Task(10, 5, 2, 2, 3)),
         lambda: mahdavi_memory(20, 5, 2, 2),
@@ -359,7 +355,6 @@ def test_heads_that_are_larger_than_the_embedding(call):
         lambda: tokens([()]),
         lambda: tokens_limit(Tokens(0, 1, 1, 1), 1, 1, 1),
         lambda: tokens_limit(Tokens(4, 2, 2, 3), 1, 1, 1),
-        lambda: repeated_tokens_limit(0, 0, 0),
         lambda: rows(Task(0, 5, 2, 2, 2)),
     ],
 )

@@ -11,7 +11,7 @@ from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from .. import plotting
 from ..figure import Part, RowsByLabel, Settings, Table, described, seeds, spread
 from ..fits import Fit, affine, curve, polynomial
-from ..plotting import Axes, Picture
+from ..plotting import Picture
 from . import sweeps
 from .blocks import answers, draw_points, fewest, growing, settled, smallest, tried
 from .setups import QUICK, SETUPS
@@ -97,41 +97,39 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
     grid = picture.subplots(height, width, squeeze=False).ravel()
     for axes in grid[len(panels) :]:
         axes.remove()
-    for axes, panel in zip(grid, panels, strict=False):
-        _draw_panel(axes, rows, *panel)
-
-
-def _draw_panel(axes: Axes, rows: RowsByLabel, title: str, looks: Looks) -> None:
-    answers = {label: smallest(rows[label]) for label in looks if rows.get(label)}
-    for place, (label, by_size) in enumerate(answers.items()):
-        name, colour = looks[label]
-        draw_points(axes, by_size, name, colour, SHIFT * place)
-        for fit in fits({label: rows[label]}):
-            # over the N that it was fitted to
-            kind, where, _ = fit.name.split(", ")
-            root = fit.name.endswith("sqrt(N)")
-            fitted = [N for N in _known(rows, kind) if N <= ROOT or not root]
-            xs = np.linspace(min(fitted), max(fitted), 101)
-            ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
-            law = "$\\sqrt{N}$" if root else "linear"
-            words = f"{law}, {where}: residual {fit.residual:.2g}"
-            plotting.fitted(axes, xs, ys, words, colour)
-            axes.lines[-1].set_linestyle("-." if root else ":")
-    every = [one for by_size in answers.values() for one in by_size.values()]
-    top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
-    if answers:
-        by_size = next(iter(answers.values()))
-        needed = [needed_blocks(by_size[N].rows[0]) for N in sorted(by_size)]
-        name, colour = "Theorem 4.2: some labels need", plotting.BOUND
-        axes.plot(sorted(by_size), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
-    plotting.finish(axes, title, "sequences N", "#blocks")
-    axes.locator_params(axis="y", integer=True)
-    named = [*zip(*axes.get_legend_handles_labels(), strict=True)]
-    axes.set_ylim(0, top * (1.25 + 0.1 * len(named)))
-    if answers:  # points first
-        names = {name for name, _ in looks.values()}
-        handles, labels = zip(*sorted(named, key=lambda one: one[1] not in names), strict=True)
-        plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
+    for axes, (title, looks) in zip(grid, panels, strict=False):
+        answers = {label: smallest(rows[label]) for label in looks if rows.get(label)}
+        for place, (label, by_size) in enumerate(answers.items()):
+            name, colour = looks[label]
+            draw_points(axes, by_size, name, colour, SHIFT * place)
+            for fit in fits({label: rows[label]}):
+                # over the N that it was fitted to
+                kind, where, _ = fit.name.split(", ")
+                root = fit.name.endswith("sqrt(N)")
+                fitted = [N for N in _known(rows, kind) if N <= ROOT or not root]
+                xs = np.linspace(min(fitted), max(fitted), 101)
+                ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
+                law = "$\\sqrt{N}$" if root else "linear"
+                words = f"{law}, {where}: residual {fit.residual:.2g}"
+                plotting.fitted(axes, xs, ys, words, colour)
+                axes.lines[-1].set_linestyle("-." if root else ":")
+        every = [one for by_size in answers.values() for one in by_size.values()]
+        top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
+        if answers:
+            by_size = next(iter(answers.values()))
+            needed = [needed_blocks(by_size[N].rows[0]) for N in sorted(by_size)]
+            name, colour = "Theorem 4.2: some labels need", plotting.BOUND
+            axes.plot(
+                sorted(by_size), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1
+            )
+        plotting.finish(axes, title, "sequences N", "#blocks")
+        axes.locator_params(axis="y", integer=True)
+        named = [*zip(*axes.get_legend_handles_labels(), strict=True)]
+        axes.set_ylim(0, top * (1.25 + 0.1 * len(named)))
+        if answers:  # points first
+            names = {name for name, _ in looks.values()}
+            handles, labels = zip(*sorted(named, key=lambda one: one[1] not in names), strict=True)
+            plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
 
 
 def needed_blocks(row: Row) -> int:

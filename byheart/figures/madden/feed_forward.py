@@ -18,7 +18,7 @@ from ...theory.madden2024.capacity import lemma_1_parameters
 from .. import data, plotting
 from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, seeds
 from ..fits import Fit, curve, polynomial
-from ..plotting import Axes, Picture
+from ..plotting import Picture
 from ..published import column, read
 from . import cells
 
@@ -99,13 +99,10 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
+    """Above the gaps, below the smallest m over contexts, with bounds for any distributions."""
     halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
     cells.draw_gaps(halves[0], rows, "madden-2")
-    _draw_smallest(halves[1].subplots(), rows)
-
-
-def _draw_smallest(axes: Axes, rows: RowsByLabel) -> None:
-    """The smallest m over contexts, with the bounds for any distributions of as many."""
+    axes = halves[1].subplots()
     table, found = read("madden-2-smallest"), cells.smallest(rows)
     axes.set_yscale("log")
     n, m = column(table, "contexts"), column(table, "neurons")
@@ -162,22 +159,18 @@ def finding(rows: RowsByLabel) -> str:
         least = bracket(found[stories], best["trial"]["seed"])
         said.append(f"{least} for the {best['contexts']:,} contexts of {stories:,} stories")
     theirs = [int(m) for m in column(read("madden-2-smallest"), "neurons")]
-    return (
-        f"With random embeddings and attention that are not trained, the least m within 1 % of "
-        f"the entropy is {' and '.join(said)}; published: {min(theirs)} to {max(theirs)}. For any "
-        f"distributions it takes about as many neurons as contexts.{by_their_protocol(rows)}"
-    )
-
-
-def by_their_protocol(rows: RowsByLabel) -> str:
-    """How the cells of the authors' protocol ended, beside the published ones."""
     known = cells.published("madden-2")
     ends = [
         f"m = {at[1]} ends {cell.gap:.3g} nats above the entropy (published {known[at]:.3g})"
         for at, cell in cells.by_place(rows.get(cells.PAPERS, ())).items()
         if cell.gap is not None
     ]
-    return f" By the authors' protocol here, of 100 stories, {' and '.join(ends)}." if ends else ""
+    more = f" By the authors' protocol here, of 100 stories, {' and '.join(ends)}." if ends else ""
+    return (
+        f"With random embeddings and attention that are not trained, the least m within 1 % of "
+        f"the entropy is {' and '.join(said)}; published: {min(theirs)} to {max(theirs)}. For any "
+        f"distributions it takes about as many neurons as contexts.{more}"
+    )
 
 
 MADDEN_2 = described("madden-2", (cells.FAST, cells.PAPERS), parts, draw, table, finding, fits)

@@ -46,14 +46,10 @@ def parts(settings: Settings) -> list[Part]:
     return parts
 
 
-def fast(rows: RowsByLabel) -> dict[cells.Place, cells.Cell]:
-    """The grid of our protocol, in which every cell has as many seeds."""
-    return cells.by_place(rows.get(cells.FAST, ()))
-
-
 def repeated(rows: RowsByLabel) -> dict[cells.Place, cells.Cell]:
     """The cells of our protocol for the comparison: with more seeds where those were trained."""
-    return {**fast(rows), **_beside_the_grid(rows, cells.FAST)}
+    grid = cells.by_place(rows.get(cells.FAST, ()))
+    return {**grid, **_beside_the_grid(rows, cells.FAST)}
 
 
 def paper(rows: RowsByLabel) -> dict[cells.Place, cells.Cell]:

@@ -210,40 +210,34 @@ def _loss(value: Any) -> bool:
     return value is None or _number(value)
 
 
-def _attempt(value: Any) -> bool:
-    known = isinstance(value, dict)
-    return known and _is_count(value.get("steps")) and _is_count(value.get("planned", 0))
+def _attempts(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(x, dict) and _is_count(x.get("steps")) and _is_count(x.get("planned", 0))
+        for x in value
+    )
 
 
-def _place(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != 3:
-        return False
-    steps, loss, accuracy = value
-    return _is_count(steps) and _loss(loss) and _number(accuracy)
-
-
-def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(holds, value))
-
-
-def _a(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind)
+def _curve(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(x, list) and len(x) == 3 and _is_count(x[0]) and _loss(x[1]) and _number(x[2])
+        for x in value
+    )
 
 
 COUNT = ("a whole number from 1 on", lambda value: _is_count(value) and value > 0)
 NUMBER = ("a number", _number)
 FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # the values in words, and as a test
-    "key": ("a text", _a(str)),
-    "trial": ("an object", _a(dict)),
+    "key": ("a text", lambda value: isinstance(value, str)),
+    "trial": ("an object", lambda value: isinstance(value, dict)),
     "parameters": COUNT,
     **dict.fromkeys(("contexts", "vocabulary", "outputs", "predictions"), COUNT),
     **dict.fromkeys(("entropy", "best_accuracy"), NUMBER),
     "loss": ("a number or null", _loss),
     "accuracy": NUMBER,
-    "reached": ("true or false", _a(bool)),
+    "reached": ("true or false", lambda value: isinstance(value, bool)),
     "steps": ("a whole number", _is_count),
-    "attempts": ("a list of attempts, each with its steps", _list_of(_attempt)),
-    "curve": ("a list of steps, losses and accuracies", _list_of(_place)),
+    "attempts": ("a list of attempts, each with its steps", _attempts),
+    "curve": ("a list of steps, losses and accuracies", _curve),
     "seconds": NUMBER,
 }
 

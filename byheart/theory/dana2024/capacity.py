@@ -117,11 +117,6 @@ def parameters(
     return dimension * (length + 2 * vocabulary + 4 * head_dimension * heads)
 
 
-def corollary_1(heads: int, head_dimension: int) -> int:
-    """The associations T_0 = H d_h + 2 that are memorised with d = 2, if A3 holds."""
-    return theorem_1(heads, head_dimension, 2)
-
-
 def accuracy(memorised: int, contexts: int, vocabulary: int) -> Accuracy:
     """The transform phi of section 4.2 for the associations memorised out of all contexts, and D4.
 

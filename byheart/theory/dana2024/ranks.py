@@ -100,19 +100,6 @@ def tokens_limit(
     return min(tokens.contexts, heads * head_dimension + added[0], structure + added[1])
 
 
-def repeated_tokens_limit(contexts: int, repeated: int, dimension: int) -> int:
-    """The limit of the rank without positions, if some contexts repeat a single token.
-
-    Attention on a constant sequence is its token's vector, in every head and in the skip
-    connection: these contexts have the rank d together.
-
-    >>> repeated_tokens_limit(contexts=144, repeated=12, dimension=4)  # all pairs of 12 tokens
-    136
-    """
-    check(contexts=(contexts, 1), repeated=(repeated, 0), dimension=(dimension, 1))
-    return contexts - max(0, repeated - dimension)
-
-
 def tokens(contexts: Iterable[Context]) -> Tokens:
     """The numbers of distinct contexts, which must have the same length."""
     different = set(map(tuple, contexts))

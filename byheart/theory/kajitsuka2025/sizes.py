@@ -181,19 +181,19 @@ def _bits(*factors: Real) -> int:
 
 def lookup_size(items: int, key_bits: int, label_bits: int) -> Size:
     """Lemma C.1 from its scalar on: select a group's two numbers, search them."""
-    return _part_size(items, _group_size(items), key_bits, label_bits)
+    return _part_size(items, group_size(items), key_bits, label_bits)
 
 
 def split_lookup_size(items: int, key_bits: int, label_bits: int, bits: int) -> Size:
     """Lemma F.1: the lookup in parts, as large as parameters of `bits` bits allow."""
     longest = max(key_bits, label_bits)
-    size = min((bits - 2) // longest, _group_size(items))
+    size = min((bits - 2) // longest, group_size(items))
     whole, rest = divmod(items - 1, size**2 * longest)  # the last part has rest + 1 of them
     last = _part_size(rest + 1, size, key_bits, label_bits)
     return _part_size(size**2 * longest, size, key_bits, label_bits).times(whole) + last
 
 
-def _group_size(items: int) -> int:
+def group_size(items: int) -> int:
     """Items of a group: N items in about sqrt(N log N) groups (D1)."""
     return -(-items // max(1, round(math.sqrt(items * math.log2(max(items, 2))))))
 

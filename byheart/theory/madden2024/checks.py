@@ -33,7 +33,7 @@ from itertools import product
 
 from flint import fmpq_mat, nmod_mat
 
-from ...errors import AssumptionError, OptionError
+from ...errors import AssumptionError, one_of
 from ...machine.tables import plural
 from .balls import FUNCTIONS, Real, exact
 from .exponentials import separated
@@ -122,8 +122,7 @@ def theorem_3(activation: str, a: Sequence[Real], b: Sequence[Real], seed: int =
     "proved": determinants of balls that exclude zero; it then holds for generic a and this b (G1).
     "refuted": some columns are dependent whatever a is (D2).
     """
-    if activation not in FUNCTIONS:
-        raise OptionError("activation", activation, f"must be one of {', '.join(FUNCTIONS)}")
+    one_of(FUNCTIONS, activation=activation)
     a, b = _vectors(a, b)
     wanted = min(len(a), len(b))
     minors = Minors(activation, a, b, seed)
