@@ -25,9 +25,6 @@ class EncoderPoint:
     seconds: float
     tried: Mapping[str, float]  # the divergence of every encoder that was tried, by name
 
-    def json(self) -> dict:
-        return {**vars(self), "tried": dict(self.tried)}
-
 
 def sweep(
     targets: Targets, dimensions: Sequence[int], gap: float, seed: int = 0, watch: Watch = SILENT

@@ -71,9 +71,6 @@ class Table(NamedTuple):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
-    def json(self) -> dict:
-        return {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
-
 
 class Caption(NamedTuple):
     """What a figure says in words (captions.toml); the numbers are in its table."""

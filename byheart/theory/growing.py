@@ -26,9 +26,6 @@ class Line:
     name: str
     points: tuple[tuple[int, int], ...]
 
-    def json(self) -> dict:
-        return {"name": self.name, "points": [list(point) for point in self.points]}
-
 
 @dataclass(frozen=True)
 class Crossing:

@@ -58,10 +58,6 @@ class FilledTable(NamedTuple):
     columns: tuple[str, ...]
     rows: tuple[tuple[str | Cell | None, ...], ...]
 
-    def json(self) -> dict:
-        rows = [[x._asdict() if isinstance(x, Cell) else x for x in row] for row in self.rows]
-        return {"title": self.title, "columns": list(self.columns), "rows": rows}
-
 
 def fill(table: Table, question: Question) -> FilledTable:
     """The table with a value beside every formula that has one for this question."""
