@@ -69,7 +69,7 @@ def option(
 
 
 KINDS: dict[str, Any] = {x.__name__: x for x in (str, int, float, bool, Path)}
-KINDS |= {"flag": bool, "list[str]": list[str]}
+KINDS |= {"flag": bool, "list[str]": list[str], "list[Path]": list[Path]}
 
 
 def listed(
@@ -89,8 +89,7 @@ def listed(
         settings: dict[str, Any] = {"flags": tuple(row["flags"].split()), **look}
         if taken is not None:
             settings["hidden"] = row["name"] not in taken
-        if row["least"]:
-            settings["min"] = int(row["least"])
+        settings |= dict(zip(("min", "max"), map(int, row["limits"].split()), strict=False))
         help, metavar = row["help"].format(words=words), row["metavar"] or None
         options.append(option(row["name"], help, kind, default, metavar, **settings))
     return tuple(options)

@@ -1,21 +1,17 @@
 """edit: a model folder with some items changed, added or removed."""
 
-from pathlib import Path
 from typing import Any
 
 from ..api.edit import EXAMPLE, edit
 from ..views.change import view, written
 from . import options
-from .declaring import flag, option, taking
+from .declaring import listed, taking
 from .output import answer, copied
 
 
 @taking(
     *options.CHANGED,
-    option("set", "Change a label; may be repeated.", list[str], metavar="INPUT=LABEL"),
-    option("add", "Add the rows or documents of a file.", Path, metavar="FILE"),
-    option("edits", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE"),
-    flag("rebuild", "Compile the changed data from nothing else."),
+    *listed("edit", words=EXAMPLE),
     *options.WRITTEN,
 )
 def command(json: bool, **how: Any) -> None:

@@ -9,17 +9,13 @@ from ..errors import ByheartError
 from ..views.change import view, written
 from ..views.taught import forgotten, left
 from . import options
-from .declaring import flag, option, taking
+from .declaring import listed, taking
 from .output import answer, copied
-
-ITEM = "An item to forget; may be repeated."
 
 
 @taking(
     *options.CHANGED,
-    option("items", ITEM, list[str], metavar="INPUT", flags=("--item",)),
-    option("file", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE", flags=("--items",)),
-    flag("label_only", "Keep the input, with a fixed label."),
+    *listed("forget", words=EXAMPLE),
     *options.WRITTEN,
     options.KEEP,
 )

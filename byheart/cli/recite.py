@@ -1,7 +1,6 @@
 """recite: everything that a model knows, on standard output or in a file."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -10,15 +9,14 @@ from ..api.recite import recite
 from ..machine.words import printable
 from ..views.recite import view
 from . import options
-from .declaring import option, taking
+from .declaring import listed, taking
 from .output import console, print_json
 from .progress import watching
 
 
 @taking(
     options.DIRECTORY,
-    option("output", "Write it here (default: print it).", Path, flags=options.OUTPUT),
-    option("check", "The file, or the folder, to compare with.", Path, metavar="FILE"),
+    *listed("recite"),
     options.FORCE,
     options.JSON,
 )

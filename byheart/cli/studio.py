@@ -9,31 +9,15 @@ from ..errors import ByheartError
 from ..machine.installing import remedy
 from ..machine.tables import plural
 from ..machine.words import printable
-from .declaring import argument, flag, option, taking
+from .declaring import argument, listed, taking
 from .progress import watching
 
 NEEDS = ("starlette", "uvicorn")
 
 
-MODELS = (
-    "A model folder or a Hugging Face checkpoint to ask or audit; repeatable. The page itself "
-    "opens no folders."
-)
-
-
-EXPORT = "Write the answers of one model as a static page, instead."
-QUESTION = "A question of that page; repeatable (default: the first items of DATA)."
-
-
 @taking(
     argument("data", "A data file to begin with.", default=None, metavar="[DATA]"),
-    option("models", MODELS, list[Path], None, "DIR", flags=("--model",)),
-    option("port", "The port [8642, or one that is free].", int, None, "N", min=1, max=65535),
-    option("browser", "Open the page in the browser.", bool, True),
-    option("export", EXPORT, Path, metavar="PAGE.html"),
-    option("questions", QUESTION, list[str], None, "TEXT", flags=("--question",)),
-    flag("force", "Replace an existing page."),
-    flag("json", "Print the address as one JSON object."),
+    *listed("studio"),
 )
 def command(
     data: Path | None,

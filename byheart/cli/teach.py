@@ -9,7 +9,7 @@ import typer
 from ..api.teach import DTYPES, teach
 from ..views.teach import draw, view, written
 from . import options
-from .declaring import argument, flag, option, taking
+from .declaring import argument, flag, listed, option, taking
 from .output import answer, copied
 
 _READ = tuple(x for x in options.REPEATING.options if x.name != "dtype")  # of .bin: no facts
@@ -22,14 +22,12 @@ READING = replace(options.REPEATING, options=_READ)
     option("output", "The folder to write.", Path, options.REQUIRED, flags=options.OUTPUT),
     READING,
     options.KEEP,
-    option("reach", "How far a fact reaches, as 1 - cosine [0.0003; 4 noises].", float,
-           metavar="R"),
-    option("margin", "Nats by which answers lead [6].", float, metavar="NATS"),
+    *listed("teach"),
     option("dtype", "The type that it is to run in [that of the weights].", names=DTYPES),
     options.ON_CONFLICT,
     flag("leave_out", "Leave out facts that have no room, instead of refusing them."),
     *options.PICTURE,
-)  # fmt: skip
+)
 def command(output: Path, force: bool, json: bool, **how: Any) -> None:
     """Teach facts to a trained checkpoint: further layers, off at every other context.
 
