@@ -14,7 +14,7 @@ from ..fits import Fit, affine, curve, polynomial
 from ..plotting import Picture
 from . import sweeps
 from .blocks import answers, draw_points, fewest, growing, settled, smallest, tried
-from .setups import QUICK, SETUPS
+from .setups import QUICK, SETUPS, TABLE
 
 ROOT = 1400  # the paper sees sqrt(N) up to here
 TRIALS = 10  # of Optuna in the authors' protocol
@@ -23,23 +23,10 @@ SHIFT = 16  # sequences between points of several set-ups at the same N
 
 
 Looks = dict[str, tuple[str, str]]  # names and colours of set-ups; the first one has the bound
+COLOURS = {"blue": plotting.OURS, "green": GREEN, "grey": plotting.BOUND, "ink": INK}
 PANELS: dict[str, Looks] = {
-    "words, embedding learnt": {
-        "trained": ("read at the first word", plotting.OURS),
-        "trained-special": ("at a special token", GREEN),
-        "trained-last": ("at the last word", plotting.BOUND),
-        "paper": ("first word, the paper's protocol", INK),
-    },
-    "words, embedding frozen": {"frozen": ("read at the first word", plotting.OURS)},
-    "words, fixed vectors, E_in learnt": {
-        "vectors-256": ("256 coordinates, 4,000 steps", plotting.OURS),
-        "vectors-512": ("512 coordinates, 4,000 steps", GREEN),
-        "vectors-768-short": ("768 coordinates, 1,000 steps", plotting.BOUND),
-        "vectors-64": ("64 coordinates, 4,000 steps", INK),
-    },
-    "pieces of 3 letters, embedding learnt": {
-        "pieces-3": ("read at a special token, 4,000 steps", plotting.OURS)
-    },
+    title: {label: (name, COLOURS[colour]) for label, (name, colour) in looks.items()}
+    for title, looks in TABLE["panels"].items()
 }
 
 

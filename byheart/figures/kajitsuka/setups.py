@@ -42,11 +42,11 @@ class Setup:
         return f"{tokens}, {numbers}, read at {place}{steps}{how}"
 
 
-_TABLE = tomllib.loads(Path(__file__).with_name("setups.toml").read_text("ascii"))
+TABLE = tomllib.loads(Path(__file__).with_name("setups.toml").read_text("ascii"))
 SETUPS, QUICK = (
     {
         name: Setup(**row | {x: tuple(row[x]) for x in ("sizes", "depths") if x in row})
-        for name, row in _TABLE[kind].items()
+        for name, row in TABLE[kind].items()
     }
     for kind in ("setups", "quick")
 )
