@@ -324,7 +324,8 @@ class Located(Construction):
         count = self.superposed or max(1, round(bits / superposed.DENSITY / each))
         data = streams, before[:, shell.out], answers, shell.codes
         memory = superposed.fitted(*data, count, random, watch)
-        while self.superposed == 0 and memory.margin.min() <= 0 and count < len(known):
+        least = 0.0 if self.superposed else superposed.LEAST * shell.codes.shape[1]
+        while memory.margin.min() <= least and self.superposed == 0 and count < len(known):
             count, tries = math.ceil(superposed.MORE * count), tries + 1
             memory = superposed.fitted(*data, count, random, watch)
         wrong = int((memory.margin <= 0).sum())

@@ -24,14 +24,14 @@ from ...stock.forward import gelu_new
 
 MARK = 2  # lanes
 SPREAD = 0.2  # directions of the streams that vary less than this, relatively, are not enlarged
-SHARP = 40.0  # the logit of a code with itself, while fitting
+SHARP = 80.0  # the logit of a code with itself, while fitting
 STEPS = 2500
-RATE, WARM, SLOW = 3e-3, 20, 0.02  # learning rate, steps until it is reached, and its last share
+RATE, WARM, SLOW = 1.2e-2, 20, 0.02  # learning rate, steps until it is reached, and its last share
 FIRST, SECOND = 0.9, 0.99  # decay of the averages of gradients and of their squares
 BATCH = 2048
 LOOK = 50  # steps between two looks at all contexts
-NEAR = 0.1  # of a code's length: the margin that is aimed at
-DENSITY = 0.6  # bits per parameter of the memory that are tried first
+NEAR, LEAST = 0.1, 0.05  # of a code's length: the margin aimed at, and one that can be proved
+DENSITY = 1.0  # bits per parameter of the memory that are tried first
 MORE = 1.25  # as many neurons, after a number that did not suffice
 
 
