@@ -409,10 +409,13 @@ def test_growth_is_found_in_the_rows():
 def test_depths_are_rows_of_the_table():
     rows = {"trained": [row(1, True, loss=61.0), row(50, True), row(50, False, 1, loss=None)]}
     assert KAJITSUKA[0].table(rows).rows == (
-        ("trained", "1", "0.102", "0.800", "1 of 1"),
-        ("trained", "50", "0.100", "0.800", "1 of 2"),
+        ("trained", "1", "0.102", "0.800", "0.102", "1 of 1"),
+        ("trained", "50", "0.100", "0.800", "diverged", "1 of 2"),
     )
     assert "trained 0.100 with 50 blocks" in KAJITSUKA[0].finding(rows)
+    assert "In the paper" not in KAJITSUKA[0].finding(rows)
+    worse = {"paper": [row(1, True), row(50, False)]}
+    assert "paper reaches the criterion in 1 trainings" in KAJITSUKA[0].finding(worse)
 
 
 def test_the_published_four_blocks_are_drawn():
