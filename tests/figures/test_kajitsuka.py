@@ -415,7 +415,7 @@ def test_depths_are_rows_of_the_table():
     assert "trained 0.100 with 50 blocks" in KAJITSUKA[0].finding(rows)
     assert "In the paper" not in KAJITSUKA[0].finding(rows)
     worse = {"paper": [row(1, True), row(50, False)]}
-    assert "paper reaches the criterion in 1 trainings" in KAJITSUKA[0].finding(worse)
+    assert "paper reaches the criterion in 1 training with" in KAJITSUKA[0].finding(worse)
 
 
 def test_the_published_four_blocks_are_drawn():
