@@ -80,8 +80,8 @@ def finding(rows: RowsByLabel) -> str:
         limit = f"no labels contradict each other, and the best accuracy is {accuracy:.3f}"
     few, many = (reached(rows, end) for end in (min, max))
     against = [
-        f"{kind} reaches the criterion in {plural(few[kind], 'training')} with the fewest blocks and in "
-        f"{many[kind]} with the most"
+        f"{kind} reaches the criterion in {plural(few[kind], 'training')} with the fewest "
+        f"blocks and in {many[kind]} with the most"
         for kind in few
         if few[kind] > many[kind]
     ]
