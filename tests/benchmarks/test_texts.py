@@ -71,13 +71,19 @@ def test_the_page_says_how_the_totals_compare():
     low, high = shares(longer, ("zstd", "brotli", "xz"))
     assert f"{low / 100:.2f} to {high / 100:.2f} of what zstd, brotli and xz take" in page
     assert min(shares(rows, ("bzip2", "ppmd"))) > 100
-    others = ("zstd", "brotli", "xz", "bzip2", "ppmd")
-    low, high = shares(shorter, others)
+    low, high = shares(longer, ("gzip",))
+    assert f"and {low / 100:.2f} to {high / 100:.2f} of gzip" in page
+    finders, predictors = ("zstd", "brotli", "xz"), ("bzip2", "ppmd")
+    others = (*finders, *predictors)
     most, least = (100 - x for x in shares(shorter, ("gzip",)))
-    more = f"{low - 100} to {high - 100} % more than any other of these"
-    assert f"take {least} to {most} % less than gzip and {more}" in page
+    low, high = shares(shorter, finders)
+    assert f"take {least} to {most} % less than gzip, {low / 100:.2f} to {high / 100:.2f}" in page
+    low, high = shares(shorter, predictors)
+    assert f"and {low - 100} to {high - 100} % more than bzip2 and PPMd" in page
     low, high = shares(("book.txt",), ("gzip", *others))
     assert f"{low - 100} to {high - 100} % more than any." in page
+    low, high = shares(code, ("gzip",), "saved")
+    assert f"gzip by {low} to {high} %" in page
     low, high = shares(code, others, "saved")
     assert f"the others by {low} to {high} %" in page
     low, high = shares(("tinystories.txt",), others, "saved")
