@@ -27,7 +27,8 @@ LIMIT = 600.0  # seconds that all calls of a method may take in a task
 class BenchmarkRow(Result):
     """What a method scored in a task on a pack.
 
-    pack_sha256    of its pack.json, which names the hash of every file
+    pack_sha256    of the weights, tokenizer and facts that a method meets
+    pack_seed      that its facts were drawn with
     method_sha256  of the file of the method; None of what is built in
     n              items that were asked
     scores         by name: value, low and high (95 %), floor (chance) and ceiling (exact)
@@ -40,6 +41,7 @@ class BenchmarkRow(Result):
     pack_sha256: str
     level: int
     family: str
+    pack_seed: int
     method: str
     method_sha256: str | None
     seed: int
@@ -147,8 +149,8 @@ def _scored(
     versions = {"byheart": __version__, "python": platform.python_version()}
     versions |= {name: version(name) for name in ("torch", "transformers")}
     return BenchmarkRow(
-        task, pack.name, pack.sha256, pack.level, pack.family, method.name, method.sha256, seed,
-        n, scores, round(call.spent, 3), problem, versions,
+        task, pack.name, pack.sha256, pack.level, pack.family, pack.seed, method.name,
+        method.sha256, seed, n, scores, round(call.spent, 3), problem, versions,
     )  # fmt: skip
 
 

@@ -1,66 +1,108 @@
 """benchmark as a table of methods, and as a picture of methods x packs."""
 
+from itertools import product
+from statistics import fmean
+
 from .. import pictures
 from ..api.benchmark import Benchmark, BenchmarkRow
+from ..api.scoring.methods import EXACT, RANDOM
 from ..errors import ByheartError
 from ..machine.tables import plural
-from ..pictures import BLUE, INK, Figure
+from ..pictures import BLUE, INK, PALE, Axes, Figure
 from .terminal import Group, Table, Text, columns, right
-
-INTERVAL = "{value:.3g} [{low:.2g}, {high:.2g}]"
 
 
 def view(result: Benchmark) -> Group:
     """A block per task and pack: methods by scores, with what chance and the exact one give."""
-    groups: dict[tuple[str, str, str], list[BenchmarkRow]] = {}
+    groups: dict[tuple, list[BenchmarkRow]] = {}
     for row in result.rows:
-        groups.setdefault((row.task, row.pack, row.family), []).append(row)
+        groups.setdefault((row.task, row.pack, row.family, row.pack_seed), []).append(row)
     parts: list[Table | Text] = []
-    for (task, pack, family), rows in groups.items():
-        names = list(dict.fromkeys(name for row in rows for name in row.scores))
-        parts.append(Text(f"\n{task} on {pack} ({family}, level {rows[0].level} of 5)", "bold"))
-        grid = columns("", *right(*(name.replace("_", " ") for name in names), "n", "seconds"))
+    for (task, pack, family, seed), rows in groups.items():
+        about = f"level {rows[0].level} of 5, {family}, seed {seed}; {rows[0].n} asked"
+        parts.append(Text(f"\n{task} on {pack}: {about}", "bold"))
+        grid = columns("", *right("score", "95 %", "chance", "exact", "seconds"))
         for row in rows:
-            scores = (row.scores.get(name) for name in names)
-            cells = (INTERVAL.format(**score) if score else "-" for score in scores)
-            grid.add_row(Text(row.method, "cyan"), *cells, f"{row.n}", f"{row.seconds:.1f}")
-        for name in ("floor", "ceiling"):
-            ends = [next((x.scores[y][name] for x in rows if y in x.scores), None) for y in names]
-            grid.add_row(Text(name, "dim"), *("" if x is None else f"{x:.3g}" for x in ends))
+            grid.add_row(Text(short(row), "cyan"), "", "", "", "", f"{row.seconds:.1f}")
+            for name, x in row.scores.items():
+                ends = "" if x["floor"] is None else f"{x['floor']:.3g}", f"{x['ceiling']:.3g}"
+                interval = f"[{x['low']:.2g}, {x['high']:.2g}]"
+                title = f"  {name.replace('_', ' ')}"
+                grid.add_row(title, f"{x['value']:.3g}", interval, *ends)
         parts.append(grid)
         for row in rows:
             if row.problem:
-                parts.append(Text(f"{row.method}: {row.problem}", "yellow"))
+                parts.append(Text(f"{short(row)}: {row.problem}", "yellow"))
     if result.repeated and result.output:
         rows_ = plural(result.repeated, "row")
         parts.append(Text(f"\nof {result.output}, not measured again: {rows_}", "dim"))
     return Group(*parts)
 
 
+def short(row: BenchmarkRow) -> str:
+    """The method without the folder and the ending of its file."""
+    name = row.method.rpartition("/")[2].replace(".py", "")
+    return name.removesuffix(f":{row.task}")
+
+
 def draw(result: Benchmark) -> Figure:
-    """The first score of each task, as a share of the way from chance to the exact operation."""
-    tasks = list(dict.fromkeys(row.task for row in result.rows if row.scores))
-    if not tasks:
+    """Methods x packs for every score of a task, or for the first one of each of several tasks.
+
+    A cell has the mean over the rows of its pack. The darker it is, the farther it is from chance
+    on the way to the exact operation; what both of them give stands below the methods.
+    """
+    several = len({row.task for row in result.rows if row.scores}) > 1
+    panels: dict[tuple[str, str], list[BenchmarkRow]] = {}
+    for row in result.rows:
+        for name in [*row.scores][: 1 if several else None]:
+            panels.setdefault((row.task, name), []).append(row)
+    if not panels:
         raise ByheartError("no row has scores, so there is nothing to draw.")
-    most = max(len({x.method for x in result.rows if x.task == task}) for task in tasks)
-    figure, *parts = pictures.canvas(2.6 + 3.6 * len(tasks), 1.9 + 0.42 * most, parts=len(tasks))
-    for axes, task in zip(parts, tasks, strict=True):
-        rows = [row for row in result.rows if row.task == task]
-        levels = dict(sorted({row.pack: row.level for row in rows}.items(), key=lambda x: x[1]))
-        methods = list(dict.fromkeys(row.method for row in rows))
-        name = next(iter(next(row for row in rows if row.scores).scores))
-        for row in rows:
-            at = list(levels).index(row.pack), methods.index(row.method)
-            score = row.scores.get(name)
-            said = "\u00d7" if score is None else f"{score['value']:.2f}"
-            shade = 0.0 if score is None else min(1.0, max(0.0, float(score["value"] or 0)))
-            axes.bar(at[0], 1, 1, at[1] - 0.5, color=BLUE, alpha=shade)
-            ink = "white" if shade > 0.6 else INK
-            axes.annotate(said, at, ha="center", va="center", size=8.5, color=ink)
-        axes.set_xlim(-0.5, len(levels) - 0.5)
-        axes.set_ylim(len(methods) - 0.5, -0.5)
-        pictures.entitle(axes, f"{task}: {name.replace('_', ' ')}", "packs, by difficulty", size=8)
-        axes.set_xticks(range(len(levels)), list(levels), rotation=30, ha="right")
-        axes.set_yticks(range(len(methods)), [x.rpartition("/")[2] for x in methods])
+    for (task, _), drawn in panels.items():
+        drawn += [row for row in result.rows if row.task == task and row.problem]
+    packs = {(x.pack, x.family): x for x in sorted(result.rows, key=lambda x: x.level)}
+    labels = [x if y == "gpt2" else f"{x}, {y}" for x, y in packs]
+    sizes = [len({row.method for row in rows}) + 2.5 for rows in panels.values()]
+    width, height = max(6, 3.6 + 0.72 * len(packs)), 1.2 + 0.3 * sum(sizes)
+    figure, *_ = pictures.canvas(width, height, parts=0)
+    grid = {"height_ratios": sizes}
+    parts = figure.subplots(len(panels), 1, squeeze=False, sharex=True, gridspec_kw=grid)[:, 0]
+    for axes, ((task, name), rows) in zip(parts, panels.items(), strict=True):
+        methods = {x.method: short(x) for x in rows if x.method not in (EXACT, RANDOM)}
+        for (i, pack), (j, method) in product(enumerate(packs), enumerate(methods)):
+            here = [x for x in rows if (x.pack, x.family) == pack and x.method == method]
+            _paint(axes, i, j, [row.scores.get(name) for row in here])
+        for i, pack in enumerate(packs):
+            known = [x.scores[name] for x in rows if (x.pack, x.family) == pack and x.scores]
+            for j, end in enumerate(("ceiling", "floor"), len(methods)):
+                values = [y for x in known if (y := x[end]) is not None]
+                _write(axes, i, j, f"{fmean(values):.3g}" if values else "", PALE)
+        axes.set_ylim(len(methods) + 1.5, -0.5)
+        axes.axhline(len(methods) - 0.5, color=PALE, linewidth=0.8)
+        pictures.entitle(axes, f"{task}: {name.replace('_', ' ')}", "", size=8)
+        names = [*methods.values(), "exact operation", "chance"]
+        axes.set_yticks(range(len(names)), names)
         axes.grid(False)
+    parts[-1].set_xlim(-0.5, len(packs) - 0.5)
+    parts[-1].set_xticks(range(len(packs)), labels, rotation=30, ha="right")
+    parts[-1].set_xlabel("packs by level; \u00d7: it failed", color=INK)
     return figure
+
+
+def _paint(axes: Axes, x: int, y: int, scores: list[dict[str, float | None] | None]) -> None:
+    """The mean of these scores; x if the method failed, nothing if it was not run."""
+    known = [score for score in scores if score is not None]
+    if not known:
+        _write(axes, x, y, "\u00d7" if scores else "", INK)
+        return
+    value, ceiling = (fmean(float(s[name] or 0) for s in known) for name in ("value", "ceiling"))
+    floor = fmean(float(s["floor"] or 0) for s in known)
+    way = (value - floor) / (ceiling - floor) if floor != ceiling else 0.0
+    shade = min(1.0, max(0.0, way))
+    axes.bar(x, 1, 1, y - 0.5, color=BLUE, alpha=shade)
+    said = f"{value:.2f}" if abs(value) < 9.995 else f"{value:.0f}"
+    _write(axes, x, y, said, "white" if shade > 0.6 else INK)
+
+
+def _write(axes: Axes, x: int, y: int, said: str, ink: str) -> None:
+    axes.annotate(said, (x, y), ha="center", va="center", size=8.5, color=ink)

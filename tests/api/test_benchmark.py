@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,20 +58,23 @@ def lines(path):
 # --- the ends of the scale
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_the_exact_operation_is_the_ceiling_and_chance_the_floor(task, single):
-    rows = byheart.benchmark(task, single, ["exact", "random"]).rows
-    exact, random = (row.scores for row in rows)
-    assert [row.problem for row in rows] == [None, None] and rows[0].n == rows[1].n > 0
-    assert exact.keys() == random.keys() and exact
-    for name, score in exact.items():
-        assert score["value"] == pytest.approx(score["ceiling"], abs=1e-9), name
+def ends_of_the_scale(exact, random):
+    """The exact operation has the ceiling of every score, and chance its floor."""
+    assert exact.problem is random.problem is None and exact.n == random.n > 0
+    assert exact.scores.keys() == random.scores.keys() and exact.scores
+    for name, score in exact.scores.items():
+        assert score["value"] == pytest.approx(score["ceiling"], abs=1e-6), name
         assert score["low"] <= score["value"] <= score["high"], name
-    for name, score in random.items():
+    for name, score in random.scores.items():
         if name == "distance":  # floors are of the uniform distribution, which is the least wrong
             assert score["value"] > 0.9 * score["floor"]
         elif score["floor"] is not None:
             assert score["low"] <= score["floor"] <= score["high"], name
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_exact_operation_is_the_ceiling_and_chance_the_floor(task, single):
+    ends_of_the_scale(*byheart.benchmark(task, single, ["exact", "random"]).rows)
 
 
 @pytest.mark.parametrize("name", [x for x in facts.KINDS if x not in ("single", "taught")])
@@ -90,10 +94,7 @@ def test_every_pack_is_exact_in_every_task(name, tmp_path):
             with pytest.raises(byheart.ByheartError, match="no neurons to locate"):
                 byheart.benchmark(task, tmp_path / "p", "exact")
             continue
-        (row,) = byheart.benchmark(task, tmp_path / "p", "exact").rows
-        assert row.problem is None
-        for score, x in row.scores.items():
-            assert x["value"] == pytest.approx(x["ceiling"], abs=1e-6), (task, score)
+        ends_of_the_scale(*byheart.benchmark(task, tmp_path / "p", ["exact", "random"]).rows)
     sizes = {len(x["neurons"]) for x in truth if x["neurons"]}
     assert sizes == {"copies": {4}}.get(name, {1} if located else set())
     if name == "decoys":
@@ -112,9 +113,7 @@ def test_a_taught_pack_holds_its_facts_and_forgets_down_to_its_base(tmp_path):
     place = tmp_path / "p"
     pack_of("taught", place, subjects=3)
     for task in TASKS:
-        (row,) = byheart.benchmark(task, place, "exact").rows
-        assert row.problem is None
-        assert all(x["value"] == pytest.approx(x["ceiling"]) for x in row.scores.values()), task
+        ends_of_the_scale(*byheart.benchmark(task, place, ["exact", "random"]).rows)
     again = pack_of("taught", tmp_path / "q", subjects=3, base=place / "base")
     assert again.family == "gpt2"
     assert hashes(place / "model") == hashes(tmp_path / "q/model")
@@ -260,6 +259,10 @@ def test_ties_are_counted_as_a_random_order_of_them():
     assert np.mean([ranked(x, mask)[1] for x in draws]) == pytest.approx(first(6, 2), abs=0.02)
 
 
+LATE = """
+    import time
+    model.forward = lambda **given: time.sleep(99)
+    return model"""
 BAD = {
     "return [1, 2]": r"returned shape \(2,\), not \(1, 32\) numbers",
     "return None": "returned NoneType|not finite|shape",
@@ -267,6 +270,7 @@ BAD = {
     "return [[float('nan')] * 32]": "not finite",
     "raise KeyError('no')": "it raised KeyError: 'no'",
     "tokenizer.add_tokens(['new'])\n    return [[0.0] * 32]": "changed the tokenizer",
+    "raise SystemExit(3)": "it raised SystemExit: 3",
     "while True: pass": "ran past the limit of 0.5 seconds",
 }
 
@@ -285,13 +289,16 @@ def test_a_method_that_does_something_wrong_has_a_row_that_says_so(body, single,
         ("edit", "return None", "not a model that runs"),
         ("edit", "model.lm_head.weight.data[:] = float('nan')\n    return model", "not finite"),
         ("unlearn", "return 3", "not a model that runs"),
+        ("unlearn", "model.requires_grad_ = None\n    return model", "not a model that runs"),
+        ("unlearn", "return model.half()", "not finite after training"),
+        ("unlearn", LATE, "the model that it returned ran past the limit of 9 seconds"),
         ("extract", "return 3", "not a text"),
         ("attribute", "return [1.0]", "shape"),
     ],
 )
 def test_what_a_method_of_another_task_may_return(task, body, said, single, method):
     name = method(f"def f(model, tokenizer, *given):\n    {body}\n")
-    (row,) = byheart.benchmark(task, single, name).rows
+    (row,) = byheart.benchmark(task, single, name, limit=9).rows
     assert said in row.problem and row.scores == {}
 
 
@@ -308,6 +315,62 @@ def edit(model, tokenizer, request):
     (row,) = byheart.benchmark("edit", single, method(body, "edit")).rows
     assert row.problem is None and row.scores["others_unchanged"]["value"] == 1
     assert row.scores["success"]["value"] == 0
+
+
+def test_what_a_method_prints_is_not_output_and_files_of_its_own_are_its_business(
+    run, single, tmp_path, method, monkeypatch
+):
+    body = "print('at import')\n\ndef f(model, tokenizer, prompt):\n    print('in a call')\n"
+    body += "    open('left.txt', 'w').close()\n    return [[0.0] * 32]\n"
+    name = method(body)
+    monkeypatch.chdir(tmp_path)
+    code, said, errors = run("benchmark", "locate", single, "--method", name, "--json")
+    assert code == 0 and json.loads(said)["rows"][0]["problem"] is None
+    assert "at import" in errors and "in a call" in errors and Path("left.txt").exists()
+
+
+def test_an_edit_and_an_unlearning_that_do_nothing_or_too_much_have_the_score_0(single, method):
+    rows = [
+        byheart.benchmark(task, single, method("def f(model, *given): return model\n")).rows[0]
+        for task in ("edit", "unlearn")
+    ]
+    assert [row.scores["overall"]["value"] for row in rows] == [0, 0]
+    assert rows[0].scores["others_unchanged"]["value"] == rows[1].scores["kept"]["value"] == 1
+    (exact,) = byheart.benchmark("unlearn", single, "exact").rows
+    scores = exact.scores
+    half = scores["forgotten"]["value"], scores["kept"]["value"]
+    assert scores["overall"]["value"] == pytest.approx(2 * half[0] * half[1] / sum(half))
+
+
+def test_a_pack_is_known_by_what_a_method_meets(single, tmp_path):
+    """Versions of libraries are not part of it, and neither are pages and certificates."""
+    from byheart.api.packs.pack import read
+
+    copied = tmp_path / "copied"
+    for changed, same in (("model/README.md", True), ("forget.jsonl", False)):
+        shutil.rmtree(copied, ignore_errors=True)
+        shutil.copytree(single, copied)
+        (copied / changed).write_bytes((copied / changed).read_bytes() + b"\n")
+        notes = json.loads((copied / "pack.json").read_text())
+        notes["versions"]["torch"], notes["files"] = "9", hashes(copied)
+        (copied / "pack.json").write_text(json.dumps(notes))
+        assert (read(copied).sha256 == read(single).sha256) == same
+
+
+def test_the_picture_has_a_panel_for_each_score_with_both_ends(single, method):
+    from byheart.views.benchmark import draw
+
+    worst = method("def f(model, *given): raise ValueError\n")
+    one = byheart.benchmark("locate", single, ["exact", "random", worst])
+    precision, auc = draw(one).axes
+    assert precision.get_title(loc="left") == "locate: precision"
+    names = [x.get_text() for x in precision.get_yticklabels()]
+    assert names == ["mine:f", "exact operation", "chance"]
+    assert [x.get_text() for x in precision.texts] == ["\u00d7", "1", "0.0312"]
+    other = byheart.benchmark("extract", single, ["exact", "random"])
+    both = replace(one, rows=(*one.rows, *other.rows))
+    titles = [x.get_title(loc="left") for x in draw(both).axes]
+    assert titles == ["locate: precision", "extract: recovered"]
 
 
 def test_extract_takes_either_function_or_both(single, tmp_path):
@@ -365,15 +428,24 @@ def test_the_command_shows_rows_and_refuses_what_it_cannot_read(run, single, tmp
                         "-o", output, "--json")  # fmt: skip
     assert code == 0 and len(json.loads(said)["rows"]) == 2
     code, said, _ = run("benchmark", output, "--plot", tmp_path / "r.svg")
-    assert code == 0 and "ceiling" in said and (tmp_path / "r.svg").stat().st_size > 1000
+    assert code == 0 and "chance" in said and (tmp_path / "r.svg").stat().st_size > 1000
     changed = tmp_path / "changed"
     shutil.copytree(single, changed)
     (changed / "forget.jsonl").write_text("")
     broken = tmp_path / "broken.py"
     broken.write_text("1 / 0\n")
+    unread, leaves = tmp_path / "unread.py", tmp_path / "leaves.py"
+    unread.write_text("def f(:\n")
+    leaves.write_text("raise SystemExit\n")
+    short = tmp_path / "short"
+    shutil.copytree(single, short)
+    (short / "model" / "model.safetensors").unlink()
     for arguments, wanted in {
         ("locate", tmp_path, "--method", "exact"): "is not a pack",
         ("locate", changed, "--method", "exact"): "forget.jsonl was changed",
+        ("locate", short, "--method", "exact"): "model/model.safetensors is missing",
+        ("locate", single, "--method", f"{unread}:f"): "SyntaxError",
+        ("locate", single, "--method", f"{leaves}:f"): "SystemExit",
         ("find", single, "--method", "exact"): "there is no task 'find'",
         ("locate", single): "name a method with --method",
         ("locate", single, "--method", "absent.py:f"): "there is no method 'absent.py:f'",

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ from ..compile import compile
 from ..teach import teach
 from .facts import Row
 
+MET = ("facts.jsonl", "forget.jsonl", "edits.jsonl", "holdout.jsonl", "model/tokenizer.json")
+WEIGHTS = re.compile(r"model/[^/]*\.safetensors")
 FORMAT, NOTES, BASE, TOKENIZER = "byheart-pack", "pack.json", "base", "tokenizer.json"
 READ: dict[str, Any] = {"input": ["prompt"], "label": "answer"}
 
@@ -65,7 +68,7 @@ class Pack(Result):
     options          of the construction of its models
     facts            rows that the model holds: so many are to be forgotten, so many edited, and
                      `others` are not held
-    sha256           of pack.json, which has that of every other file
+    sha256           of the weights, tokenizer and facts that a method meets
     forgotten_is_retained  whether forgetting gives the model that never saw the facts
     """
 
@@ -126,4 +129,6 @@ def read(folder: str | Path) -> Pack:
     kinds = {"name": str, "level": int, "family": str, "seed": int, "options": dict}
     kinds |= dict.fromkeys(("facts", "forgotten", "edited", "others"), int)
     values: dict[str, Any] = {name: given.get(name, kind) for name, kind in kinds.items()}
-    return Pack(folder=str(folder), sha256=hashlib.sha256(text).hexdigest(), **values)
+    met = [x for name, x in sorted(found.items()) if name in MET or WEIGHTS.fullmatch(name)]
+    sha256 = hashlib.sha256(" ".join(met).encode()).hexdigest()
+    return Pack(folder=str(folder), sha256=sha256, **values)

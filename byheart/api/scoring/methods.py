@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,14 +74,15 @@ def _module(path: Path) -> Any:
         names, place = [place.name, *names], place.parent
     sys.path.insert(0, str(place))
     try:
-        if len(names) > 1:
-            return importlib.import_module(".".join(names))
-        spec = importlib.util.spec_from_file_location(f"byheart_method_{path.stem}", path)
-        assert spec is not None and spec.loader is not None
-        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-    except Exception as error:
+        with redirect_stdout(sys.stderr):
+            if len(names) > 1:
+                return importlib.import_module(".".join(names))
+            spec = importlib.util.spec_from_file_location(f"byheart_method_{path.stem}", path)
+            assert spec is not None and spec.loader is not None
+            module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    except (Exception, SystemExit) as error:
         raise ByheartError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from None
     finally:
         sys.path.remove(str(place))
@@ -107,11 +108,11 @@ class Caller:
     def __call__(self, function: Callable[..., Any], model: Any, *given: Any) -> Any:
         given, began, late = copy.deepcopy(given), time.perf_counter(), False
         try:
-            with _limited(self.limit - self.spent):
+            with limited(self.limit - self.spent), redirect_stdout(sys.stderr):
                 result = function(model, self.subject.tokenizer, *given)
-        except _Late:
+        except Late:
             late = True
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             said = " ".join(str(error).split())[:200]
             raise Problem(f"it raised {type(error).__name__}: {said}") from None
         finally:
@@ -123,12 +124,12 @@ class Caller:
         return result
 
 
-class _Late(BaseException):
+class Late(BaseException):
     """Not an Exception, so that a method does not catch it by accident."""
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     """Ends what runs longer, where the system has timers; elsewhere it is noticed afterwards."""
     here = threading.current_thread() is threading.main_thread()
     if not hasattr(signal, "setitimer") or not here:
@@ -136,7 +137,7 @@ def _limited(seconds: float) -> Iterator[None]:
         return
 
     def late(number: int, frame: object) -> None:
-        raise _Late
+        raise Late
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import harmonic_mean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...errors import ByheartError
 from ...machine.watch import Watch
 from ..packs.facts import Row
 from ..packs.pack import Pack
-from .methods import MEMBERSHIP, Caller, Functions, Problem, edited, shape
+from .methods import MEMBERSHIP, Caller, Functions, Late, Problem, edited, limited, shape
 from .models import Subject, divergence, last_logits, losses, said, subject
 
 DRAWS = 1000  # of a bootstrap
@@ -42,6 +43,13 @@ def share(values: Any, floor: float, ceiling: float = 1.0) -> Score:
     total = float(np.sum(values))
     low, high = binomial(total, len(values))
     return Score(total / len(values), low, high, floor, ceiling)
+
+
+def both(gone: Sequence[bool], stays: Sequence[bool], chance: float, ceiling: float) -> Score:
+    """The harmonic mean of two shares; both of their intervals hold together in 95 %."""
+    ends = [(sum(x) / len(x), *binomial(sum(x), len(x), 0.975)) for x in (gone, stays)]
+    value, low, high = map(harmonic_mean, zip(*ends, strict=True))
+    return Score(value, low, high, harmonic_mean([1 - chance, chance]), harmonic_mean([ceiling, 1]))
 
 
 def average(values: Any, floor: float | None, ceiling: float = 0.0) -> Score:
@@ -92,8 +100,21 @@ class Asked:
         model = self.subject.fresh() if copied else self.subject.model
         return self.call(self.functions[name], model, *given)
 
+    def judged(self, score: Callable[..., Any], model: Any, *given: Any) -> Any:
+        """What a score says of a model; a Problem if a method returned one that does not run."""
+        try:
+            with limited(self.call.limit):
+                return score(model, *given)
+        except Late:
+            limit = f"{self.call.limit:g} seconds"
+            raise Problem(f"the model that it returned ran past the limit of {limit}") from None
+        except Exception as error:
+            said = " ".join(str(error).split())[:120]
+            raise Problem(f"what it returned is not a model that runs ({said})") from None
+
     def answers(self, model: Any) -> dict[str, tuple[int, ...]]:
-        return dict(zip(self.prompts, said(model, self.ids, self.longest), strict=True))
+        answers = self.judged(said, model, self.ids, self.longest)
+        return dict(zip(self.prompts, answers, strict=True))
 
     def gives(self, answers: Mapping[str, tuple[int, ...]], prompt: str, answer: str) -> bool:
         wanted = self.subject.answer(prompt, answer)
@@ -101,11 +122,7 @@ class Asked:
 
     def logits(self, model: Any) -> Any:
         """After every prompt; a Problem if what a method returned is no such model."""
-        try:
-            found = last_logits(model.eval(), self.ids)
-        except Exception as error:
-            said = " ".join(str(error).split())[:120]
-            raise Problem(f"what it returned is not a model that runs ({said})") from None
+        found = self.judged(lambda model: last_logits(model.eval(), self.ids), model)
         if found.shape[1] != self.subject.model.config.vocab_size or not found.isfinite().all():
             raise Problem("the model that it returned gives other logits, or some are not finite")
         return found
@@ -180,14 +197,19 @@ def edit(asked: Asked) -> tuple[int, dict[str, Score]]:
         logits, right = asked.logits(made), asked.logits(wanted)
         after, exact = asked.answers(made), asked.answers(wanted)
         held, others = [p for p in asked.pack.held if p != x["prompt"]], asked.others
-        note(success=asked.gives(after, x["prompt"], x["answer"]))
-        note(others=np.mean([after[p] == before[p] for p in held]))
-        note(outside=np.mean([after[row.prompt] == before[row.prompt] for row in others]))
-        note(possible=np.mean([exact[row.prompt] == before[row.prompt] for row in others]))
+        success = asked.gives(after, x["prompt"], x["answer"])
+        stays = float(np.mean([after[p] == before[p] for p in held]))
+        outside, possible = (
+            float(np.mean([y[row.prompt] == before[row.prompt] for row in others]))
+            for y in (after, exact)
+        )
+        note(success=success, others=stays, outside=outside, possible=possible)
+        note(overall=harmonic_mean([success, stays]))
         note(far=divergence(right, logits).mean(), chance=divergence(right, 0 * right).mean())
         asked.watch.advance(1)
     possible, chance = (float(np.mean(columns[name])) for name in ("possible", "chance"))
     return len(requests), {
+        "overall": share(columns["overall"], asked.chance),
         "success": share(columns["success"], asked.chance),
         "others_unchanged": share(columns["others"], asked.chance),
         "non_members_unchanged": share(columns["outside"], asked.chance, possible),
@@ -205,16 +227,22 @@ def unlearn(asked: Asked) -> tuple[int, dict[str, Score]]:
     kept = {p: a for p, a in asked.pack.held.items() if p not in {x["prompt"] for x in gone}}
     texts = [asked.subject.split(x["prompt"], x["answer"]) for x in gone]
     others = [asked.subject.split(*row) for row in asked.others]
-    known = [-losses(each, some).numpy() for each in (model, never) for some in (texts, others)]
-    again = [relearned(each, texts) for each in (model, never)]
+    known = [
+        -asked.judged(losses, each, some).numpy()
+        for each in (model, never)
+        for some in (texts, others)
+    ]
+    again = [asked.judged(relearned, each, texts) for each in (model, never)]
     forgotten = [
         [not asked.gives(x, y["prompt"], y["answer"]) for y in gone] for x in (after, wanted)
     ]
+    stays = [asked.gives(after, p, a) for p, a in kept.items()]
     return len(gone), {
+        "overall": both(forgotten[0], stays, asked.chance, float(np.mean(forgotten[1]))),
         "agreement": share([after[p] == wanted[p] for p in after], asked.chance),
         "distance": average(divergence(right, logits), float(divergence(right, 0 * right).mean())),
         "forgotten": share(forgotten[0], 1 - asked.chance, float(np.mean(forgotten[1]))),
-        "kept": share([asked.gives(after, p, a) for p, a in kept.items()], asked.chance),
+        "kept": share(stays, asked.chance),
         "membership_auc": area(known[0], known[1], ceiling=area(known[2], known[3]).value),
         "relearning": average(again[0] - again[1], None),
     }
@@ -230,7 +258,10 @@ def relearned(model: Any, texts: Sequence[tuple[list[int], int]]) -> NDArray[np.
         optimiser.zero_grad()
         losses(model, texts, grad=True).mean().backward()
         optimiser.step()
-    return losses(model, texts).double().numpy()
+    found = losses(model, texts).double().numpy()
+    if not np.isfinite(found).all():
+        raise ValueError("its loss is not finite after training")
+    return found
 
 
 def extract(asked: Asked) -> tuple[int, dict[str, Score]]:
