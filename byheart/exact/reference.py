@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from .batch import Batch, columns
-from .demand import End, Look, start_of_end
 from .lanes import Lane, Stream, apply, mix, objects, take
 from .network import HardAttention, Mixing, Network
 
@@ -20,26 +19,23 @@ CHUNK = 4096
 LONGEST = 1 << 23  # bits of a value (checker/FORMAT.md, section 2)
 
 Observer = Callable[[int, Stream], None]
+Look = Callable[[int, Stream], Stream]
 
 
 def evaluate(network: Network, batch: Batch, observe: Observer | None = None) -> list[Fraction]:
     """The output coordinate of the last column (of every token's column) for every sequence.
 
     Layers before columns first meet run once for every distinct column; layers after they last
-    meet only on the columns whose output is wanted, or that these read (demand.py).
+    meet only on the columns whose output is wanted.
     `observe(layer, stream)` sees the stream after every layer.
     """
     seen = columns(network.input, batch)
     guarded = _bits_bound(network, seen.vectors, seen.exponent) > LONGEST
 
-    def guard(layer: int, stream: Stream) -> Stream:
+    def look(layer: int, stream: Stream) -> Stream:
         """Refuses values longer than LONGEST: a stranger's folder must not fill the memory."""
         if guarded:
             stream = {row: _short(lane, layer) for row, lane in stream.items()}
-        return stream
-
-    def look(layer: int, stream: Stream) -> Stream:
-        stream = guard(layer, stream)
         if observe:
             observe(layer, stream)
         return stream
@@ -54,7 +50,7 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     answers: list[Fraction] = []
     chunk = max(1, CHUNK // network.input.columns) if network.every else CHUNK
     for part, rows in seen.indices(chunk):
-        outputs = _sequences(network, stream, rows, first, guard, look)
+        outputs = _sequences(network, stream, rows, first, look)
         if network.every:
             outputs = outputs[seen.tokens(part).ravel()]
         answers += outputs.tolist()
@@ -88,20 +84,13 @@ def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
     return bits
 
 
-def _sequences(
-    network: Network, stream: Stream, index: NDArray, first: int, guard: Look, look: Look
-) -> NDArray:
+def _sequences(network: Network, stream: Stream, index: NDArray, first: int, look: Look) -> NDArray:
     """The rest of the network for the sequences whose columns are the rows of `index`."""
-    end = start_of_end(network)
     last = network.attentions[-1] if network.attentions else -1
     if last < 0:
         keep = index if network.every else index[:, -1:]
         stream, index = take(stream, keep.ravel()), keep
     for number, layer in list(enumerate(network.layers))[first:]:
-        if number == end and stream:
-            stream = End(network, end, stream, index, guard, look).output()
-            index = index[:, -1:]
-            break
         if isinstance(layer, Mixing):
             keep = index if number < last or network.every else index[:, -1:]
             stream = look(number, mix(layer, stream, index, keep))

@@ -17,7 +17,7 @@ from byheart.exact.limbs import arithmetic as at
 from byheart.exact.limbs import engine as limbs
 from byheart.exact.limbs.folds import Folds
 from byheart.exact.limbs.runs import Finder, Powers
-from byheart.exact.limbs.shortcuts import gated_lanes, pieces_of, table_of
+from byheart.exact.limbs.shortcuts import gated_lanes
 from byheart.exact.limbs.stack import stacks
 from byheart.exact.limbs.writer import Writer
 from byheart.exact.prove import batch_of_data
@@ -299,19 +299,12 @@ def lines(draw):
 @given(lines(), st.sampled_from([X, 1, 2]))
 def test_lines(case, output):
     layer, values = case
-    assert pieces_of(layer, POINT) or table_of(layer, POINT) or not layer.W2.entries
     agree(network(layer, output=output), batch_of(values))
 
 
 def test_a_zigzag_by_hand():
-    """|x| from pieces: slope -1 up to 3, then 1, then -1 again from 10 on."""
+    """Slope 1 up to 3, then 3, then 1 again from 10 on."""
     net = network(block([({X: 1}, -3), ({X: 1}, -10)], {(X, 0): 2, (X, 1): -2}, {X: 0}))
-    layer = net.layers[1]
-    found = pieces_of(layer, 0)
-    assert found.kinks == [3, 10]
-    assert [[(s.fraction, c) for s, c in line] for line in found.lines] == [
-        [(0, 0)], [(2, -6)], [(0, 14)]
-    ]  # fmt: skip
     assert agree(net, rows(-4, 3, 4, 10, 12)) == [-4, 3, 6, 24, 26]
 
 

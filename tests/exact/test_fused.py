@@ -270,7 +270,10 @@ def singles_of_all_stacks(net, batch):
             tokens = runner.run(inputs, exponent)
             _, index = next(seen.indices(len(batch)))
             inputs = np.empty((len(batch), 2, tokens.limbs.shape[2] + 1), dtype=np.uint64)
-            limbs.attend(tokens.limbs, index, 1, inputs)
+            every = np.arange(index.shape[1])
+            limbs.connect(
+                tokens.limbs, index, 1, np.tile([0, len(every)], (len(every), 1)), every, inputs
+            )
             exponent = 64 * tokens.base
     return found
 

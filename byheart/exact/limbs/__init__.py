@@ -26,7 +26,6 @@ Slot d     limbs M[d FRAME + low] to M[d FRAME + high - 1] of a number in two's 
 Rows of the tables:
 
 ops        kind, then for a single block: first and last unit, write and addition;
-           PIECES also lane, first kink, kinks, lines (slot, weight, constant), targets, a slot;
            TABLE also lane, size, first constant, number of lanes, first target.
            For a run of blocks: their number, the lane, and what program.py and fused.py say
 units      first and last term, constant (-1: none), slot, whether the slot is a lane that is read

@@ -75,31 +75,6 @@ def clear(I, d):
 
 
 @inlined
-def add_within(M, I, d, start, first, last, negative, subtract):
-    """Slot d += (or -=) limbs M[start + first..start + last - 1], all of them inside d's window."""
-    state = STATE + 3 * d
-    own, top, below = I[state], I[state + 1], I[state + 2]
-    base = d * I[FRAME]
-    mask = ONES if subtract else ZERO
-    carry = ONE if subtract else ZERO
-    for i in range(first, last):
-        value = M[start + i] ^ mask
-        y = M[base + i] + value
-        z = y + carry
-        carry = ONE if y < value or z < y else ZERO
-        M[base + i] = z
-    value = (ONES if negative else ZERO) ^ mask
-    for i in range(last, top):
-        if value + carry == ZERO:  # 0 without carry or -1 with one: the rest stays
-            return finish(M, I, d, own, top, -below)
-        y = M[base + i] + value
-        z = y + carry
-        carry = ONE if y < value or z < y else ZERO
-        M[base + i] = z
-    return finish(M, I, d, own, top, np.int64(carry) - below - (1 if value else 0))
-
-
-@inlined
 def add(M, I, d, offset, low, high, negative, shift, subtract):
     """Slot d += (or -=) the number with limbs M[offset + low..] << shift; False if too long."""
     if low == high and not negative:
@@ -118,8 +93,6 @@ def add(M, I, d, offset, low, high, negative, shift, subtract):
         for i in range(first, last):
             M[base + i] = M[offset - words + i]
         return finish(M, I, d, first, last, -negative)
-    if not bits and own <= first < last <= top:  # all within d's window
-        return add_within(M, I, d, offset - words, first, last, negative, subtract)
     sign = ONES if below else ZERO
     for i in range(top, first):  # a gap between the two
         M[base + i] = sign
@@ -259,33 +232,12 @@ def extended(numbers, place, lane, i):
 
 
 @compiled
-def attend(numbers, index, keep, out):
-    """The input of a stack after attention: of each kept column its own lanes, then the sums."""
-    lanes, size = numbers.shape[1], out.shape[2]
-    length = index.shape[1]
-    for r in range(index.shape[0]):
-        for lane in range(lanes):
-            for k in range(keep):
-                for i in range(size):
-                    place = index[r, length - keep + k]
-                    out[r * keep + k, lane, i] = extended(numbers, place, lane, i)
-                    out[r * keep + k, lanes + lane, i] = ZERO
-            for c in range(length):
-                carry = ZERO
-                for i in range(size):
-                    value = extended(numbers, index[r, c], lane, i)
-                    y = out[r * keep, lanes + lane, i] + value
-                    z = y + carry
-                    carry = ONE if y < value or z < y else ZERO
-                    out[r * keep, lanes + lane, i] = z
-            for k in range(1, keep):
-                for i in range(size):
-                    out[r * keep + k, lanes + lane, i] = out[r * keep, lanes + lane, i]
+def connect(numbers, index, keep, ranges, sources, out):
+    """The input of a stack after attention: of each kept column its own lanes, then their sums.
 
-
-@compiled
-def connect(numbers, index, keep, starts, sources, out):
-    """The same for sparse attention: column k looks at sources[starts[k]:starts[k + 1]]."""
+    The sums are over the columns that it looks at: sources[first:last], first and last being its
+    range.
+    """
     lanes, size = numbers.shape[1], out.shape[2]
     length = index.shape[1]
     for r in range(index.shape[0]):
@@ -295,7 +247,7 @@ def connect(numbers, index, keep, starts, sources, out):
                 for i in range(size):
                     out[r * keep + k, lane, i] = extended(numbers, index[r, column], lane, i)
                     out[r * keep + k, lanes + lane, i] = ZERO
-                for s in range(starts[column], starts[column + 1]):
+                for s in range(ranges[column, 0], ranges[column, 1]):
                     carry = ZERO
                     for i in range(size):
                         value = extended(numbers, index[r, sources[s]], lane, i)

@@ -9,8 +9,6 @@ run     consecutive folds are one operation (folds.py, runs.py, fused.py); where
         wrote.
 table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes
         the general path.
-pieces  another block whose units all read one lane: its kinks are searched for the piece on which
-        it is linear.
 skip    a unit x - t with t > 0 is compared with t before anything is computed; a unit at or below
         0 writes nothing.
 gate    a lane that has become negative for good is not added to any more.
@@ -34,7 +32,7 @@ from ..batch import Batch, Columns, columns, parts, positions
 from ..lanes import Lane, apply
 from ..network import Embedding, Layer, Network, SparseAttention, dyadic
 from . import kernels
-from .arithmetic import HIGHEST, LOWEST, attend, connect
+from .arithmetic import HIGHEST, LOWEST, connect
 from .program import translate
 from .stack import LimbsError, Stack, stacks
 from .writer import Program
@@ -172,13 +170,12 @@ def _sequences(rest: Sequence["_Runner"], tokens: Numbers, index: NDArray, every
         keep = 1 if runner is rest[-1] and not every else index.shape[1]
         _, lanes, size = numbers.limbs.shape
         joined = np.empty((len(index) * keep, 2 * lanes, size + 1), dtype=np.uint64)
-        if isinstance(runner.stack.mixing, SparseAttention):
-            pairs = np.array(runner.stack.mixing.connections, dtype=np.int64).reshape(-1, 2)
-            starts = np.searchsorted(pairs[:, 0], np.arange(index.shape[1] + 1))
-            sources = np.ascontiguousarray(pairs[:, 1])
-            connect(numbers.limbs, index, keep, starts, sources, joined)
-        else:
-            attend(numbers.limbs, index, keep, joined)
+        length, mixing = index.shape[1], runner.stack.mixing
+        seen, ranges = np.arange(length), np.tile([0, length], (length, 1))
+        if isinstance(mixing, SparseAttention):  # a range of sources for each column
+            targets, seen = np.array(mixing.connections, np.int64).reshape(-1, 2).T.copy()
+            ranges = np.searchsorted(targets, np.arange(length)[:, None] + [0, 1])
+        connect(numbers.limbs, index, keep, ranges, seen, joined)
         numbers = runner.run(joined, 64 * numbers.base)
         index = np.arange(len(joined)).reshape(len(index), keep)
     return numbers

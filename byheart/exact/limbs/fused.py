@@ -57,10 +57,6 @@ def fold_run(M, I, op):
         return SINGLY
     for register in range(registers, added):
         I[register] = 0
-    if size == ONE:
-        if not _short_run(M, I, row, last, registers, x):
-            return SINGLY
-        row = last
     plus, minus, odd = added, subtracted, ZERO  # ends of the lists; whether x comes with a minus
     lead, slack = np.int64(M[x + size - ONE]), np.int64(1)
     while row < last:
@@ -125,47 +121,10 @@ def fold_run(M, I, op):
             I[registers + uint64(I[k])] += I[k + ONE] if fired else 0
             k += TWO
         row = end
-    if size > ONE:
-        _settle(M, I, x, size, added, plus, subtracted, minus, odd)
+    _settle(M, I, x, size, added, plus, subtracted, minus, odd)
     _leave(M, I, I[op + 2], I[op + 4], I[op + 5], np.int64(x), I[op + 3])
     _effects(M, I, op, last)
     return DONE
-
-
-@inlined
-def _short_run(M, I, row, last, registers, x):
-    """All steps for a window of one limb, which needs no lists; False as for fold_run's SINGLY."""
-    base = uint64(I[at.LIMBS])
-    value = np.int64(M[x])
-    while row < last:
-        slope, end = I[row], row + uint64(I[row + ONE])
-        first = row + STEP + uint64(I[row + SEVEN])
-        total = np.int64(0)
-        k = first
-        while k < end:
-            place = base + uint64(I[k + ONE] + I[registers + uint64(I[k])])
-            total += np.int64(M[place])
-            k += TWO
-        excess = 2 * value - total  # twice, and even
-        fired = 0
-        if slope == 0:
-            value += total
-        elif excess > 0:
-            excess >>= 1
-            if 2 * excess < I[row + THREE] or slope != 2 and excess >> 57:
-                return False
-            value -= slope * excess
-            fired = 1 + top_bit(uint64(excess)) if I[row + FIVE] == 2 else 1
-        if not _near(value):
-            return False
-        I[row + SIX] = fired
-        k = row + STEP
-        while k < first:
-            I[registers + uint64(I[k])] += I[k + ONE] if fired else 0
-            k += TWO
-        row = end
-    M[x] = uint64(value)
-    return True
 
 
 @inlined

@@ -8,7 +8,7 @@ from .arithmetic import ONE, ONES, STATE, ZERO, add_const, add_multiple, clear, 
 from .fused import DONE, GIVE_UP, SINGLY, fold_run, powers, small
 
 # FOLDS and on: fused.py
-GENERAL, RELU, PIECES, TABLE, LINEAR, FOLDS, POWERS = range(7)
+GENERAL, TABLE, LINEAR, FOLDS, POWERS = range(5)
 OPERATION = 15  # numbers of an operation
 
 
@@ -70,48 +70,9 @@ def _unit(M, I, unit):
 
 
 @inlined
-def _pieces(M, I, op):
-    """A block of one lane: what it adds to others, and to that lane itself, is linear there."""
-    lane, kinks, targets = I[op + 7], I[op + 8], I[op + 11]
-    piece, end = 0, I[op + 9]
-    while piece < end:
-        middle = (piece + end) >> 1
-        if at.exceeds(M, I, lane, kinks + middle):
-            piece = middle + 1
-        else:
-            end = middle
-    row = I[at.EXTRAS] + I[op + 10] + 3 * targets * piece
-    for _ in range(targets):
-        d, weight, const = I[row], I[row + 1], I[row + 2]
-        goal = d
-        if d == lane and weight >= 0:  # the last one; times 1 + slope
-            goal = I[op + 12]
-            clear(I, goal)
-        if weight >= 0 and not add_multiple(M, I, goal, lane, weight):
-            return False
-        if const >= 0 and not add_const(M, I, goal, const):
-            return False
-        if goal != d:
-            _move(M, I, goal, d)
-        row += 3
-    return True
-
-
-@inlined
-def _move(M, I, s, d):
-    source, goal = STATE + 3 * s, STATE + 3 * d
-    for k in range(3):
-        I[goal + k] = I[source + k]
-    for i in range(I[source], I[source + 1]):
-        M[d * I[at.FRAME] + i] = M[s * I[at.FRAME] + i]
-
-
-@inlined
 def _single(M, I, op):
     """One block; False if a number does not fit or a guess fails."""
     kind, lane, c = I[op], I[op + 7], I[op + 8]
-    if kind == PIECES:
-        return _pieces(M, I, op)
     first, last = I[op + 5], I[op + 6]
     if kind == TABLE:
         value = small(M, I, lane, c)
@@ -142,10 +103,7 @@ def _single(M, I, op):
                 return False
     for a in range(first, last):
         row = I[at.ADDS] + 2 * a
-        if kind == RELU:  # a slot that is carried through the layer: a negative one becomes 0
-            if I[STATE + 3 * I[row] + 2]:
-                clear(I, I[row])
-        elif not _closed(I, I[row]) and not add_const(M, I, I[row], I[row + 1]):
+        if not _closed(I, I[row]) and not add_const(M, I, I[row], I[row + 1]):
             return False
     return True
 

@@ -1,13 +1,13 @@
 """Translate a stack of layers into the flat arrays that kernels.run interprets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 
-from ..network import Dyadic, FeedForward, Linear, dyadic
+from ..network import Dyadic, FeedForward, Linear, Matrix
 from .folds import Folds, registers, window
 from .fused import STEP
-from .kernels import FOLDS, GENERAL, LINEAR, PIECES, POWERS, RELU, TABLE
+from .kernels import FOLDS, GENERAL, LINEAR, POWERS, TABLE
 from .runs import Finder, Powers
-from .shortcuts import ONE, Fold, Pieces, bias, gated_lanes, pieces_of, rounded_up, scaled, table_of
+from .shortcuts import ONE, Fold, bias, gated_lanes, rounded_up, scaled, table_of
 from .stack import Stack, fraction_bits
 from .writer import Program, Writer
 
@@ -39,7 +39,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
             writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest, *constants)
         done += len(blocks)
         for block in blocks:
-            _feed_forward(writer, block, hidden, gated)
+            _feed_forward(writer, block, hidden)
     _linear(writer, stack.exit, range(inputs, first_output), first_output, 0)
     bounds = [-1] * (hidden + stack.hidden + 1)
     for lane, bound in gated.items():
@@ -48,37 +48,45 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
 
 
 def _plain(writer: Writer, stack: Stack, base: int, odd: int) -> Program:
-    """Layers without skip connection; a lane that is only carried on stays in its slot."""
+    """Layers without skip connection: their lanes move between two sets of slots."""
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
     widest = max(stack.width, *(layer.weight.rows for layer in stack.relus))
     first_output = inputs + 2 * widest
     _linear(writer, stack.entry, range(inputs), inputs, odd)
-    slots = list(range(inputs, inputs + stack.width))
-    for layer in stack.relus:
-        first_unit, first_add = len(writer.units), len(writer.adds)
-        carried: dict[int, int] = {}
-        for row, terms in layer.weight.by_row.items():
-            alone = len(terms) == 1 and terms[0][1] == ONE and row not in layer.bias.by_row
-            if alone and slots[terms[0][0]] not in carried.values():
-                carried[row] = slots[terms[0][0]]
-        free = iter(sorted(set(range(inputs, first_output)) - set(slots)))
-        rows = range(layer.weight.rows)
-        after = [carried[row] if row in carried else next(free) for row in rows]
-        for row in (row for row in rows if row not in carried):
-            start = len(writer.terms)
-            terms = layer.weight.by_row.get(row, [])
-            writer.terms += [(slots[lane], writer.weight(value)) for lane, value in terms]
-            constant = scaled(bias(layer.bias, row), writer.point)
-            below = len(terms) == 1 and terms[0][1] == ONE and constant < 0
-            guard = writer.const(-constant) if below else -1
-            added = writer.const(constant) if constant else -1
-            writer.units.append((start, len(writer.terms), added, after[row], 0, guard))
-        writer.adds += [(slot, 0) for slot in carried.values()]
-        places = len(writer.writes), len(writer.writes), first_add, len(writer.adds)
-        writer.op(RELU, first_unit, len(writer.units), *places)
-        slots = after
+    slots = range(inputs, inputs + stack.width)
+    for number, layer in enumerate(stack.relus, 1):
+        first, source, start = len(writer.units), slots, inputs + widest * (number % 2)
+        slots = range(start, start + layer.weight.rows)
+        _units(writer, layer.weight, layer.bias, source, slots)
+        writer.op(GENERAL, first, len(writer.units))
     _linear(writer, stack.exit, slots, first_output, 0)
     return writer.program(base, first_output, outputs, True, [-1] * (first_output + outputs + 1))
+
+
+def _units(
+    writer: Writer,
+    weight: Matrix,
+    vector: Matrix,
+    lanes: Sequence[int],
+    slots: Sequence[int],
+    written: Container[int] | None = None,
+) -> None:
+    """relu(weight x + vector), a unit for each row, in these slots; x is in the slots `lanes`.
+
+    A unit that is a lane itself stays in its slot, if the lanes that are `written` are others.
+    """
+    for row, slot in enumerate(slots):
+        terms, constant = weight.by_row.get(row, []), scaled(bias(vector, row), writer.point)
+        first = len(writer.terms)
+        writer.terms += [(lanes[lane], writer.weight(value)) for lane, value in terms]
+        plain = len(terms) == 1 and terms[0][1] == ONE
+        alias = written is not None and plain and not constant and terms[0][0] not in written
+        guard = writer.const(-constant) if plain and constant < 0 else -1
+        if not constant and [value for _, value in terms] == [ONE, ONE]:
+            guard = -2
+        own = lanes[terms[0][0]] if alias else slot
+        added = writer.const(constant) if constant else -1
+        writer.units.append((first, len(writer.terms), added, own, int(alias), guard))
 
 
 def _folds(writer: Writer, run: Folds, lowest: int) -> None:
@@ -140,27 +148,14 @@ def _linear(writer: Writer, layer: Linear, sources: Sequence[int], target: int, 
     writer.op(LINEAR, 0, 0, first_write, len(writer.writes), first_add, len(writer.adds))
 
 
-def _feed_forward(writer: Writer, layer: FeedForward, units: int, gated: Mapping[int, int]) -> None:
-    """A block on its own: TABLE, PIECES or GENERAL."""
+def _feed_forward(writer: Writer, layer: FeedForward, units: int) -> None:
+    """A block on its own: TABLE or GENERAL."""
     table = table_of(layer, writer.point)
-    pieces = pieces_of(layer, writer.point) if table is None else None
-    if pieces and not gated.keys() & set(pieces.targets):  # only GENERAL closes lanes
-        _pieces(writer, pieces, units)
-        return
     written = {row for row, _, _ in (*layer.W2.entries, *layer.b2.entries)}
     first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
-    for row in range(layer.W1.rows):
-        terms, constant = layer.W1.by_row.get(row, []), scaled(bias(layer.b1, row), writer.point)
-        start = len(writer.terms)
-        writer.terms += [(writer.lane + lane, writer.weight(value)) for lane, value in terms]
-        plain = len(terms) == 1 and terms[0][1] == ONE
-        alias = plain and not constant and terms[0][0] not in written
-        guard = writer.const(-constant) if plain and constant < 0 else -1
-        if not constant and [value for _, value in terms] == [ONE, ONE]:
-            guard = -2
-        slot = writer.lane + terms[0][0] if alias else units + row
-        added = writer.const(constant) if constant else -1
-        writer.units.append((start, len(writer.terms), added, slot, int(alias), guard))
+    lanes = range(writer.lane, writer.lane + layer.W1.columns)
+    slots = range(units, units + layer.W1.rows)
+    _units(writer, layer.W1, layer.b1, lanes, slots, written)
     for row, column, value in layer.W2.entries:
         writer.writes.append((writer.lane + row, first_unit + column, writer.weight(value)))
     for row, _, value in layer.b2.entries:
@@ -176,25 +171,3 @@ def _feed_forward(writer: Writer, layer: FeedForward, units: int, gated: Mapping
         writer.op(TABLE, *common, *read)
     else:
         writer.op(GENERAL, *common)
-
-
-def _pieces(writer: Writer, pieces: Pieces, hidden: int) -> None:
-    """PIECES (lane, first kink, kinks, lines, targets, spare slot).
-
-    A line is (slot, weight, constant), or -1; the lane that is read comes last, with slope + 1.
-    """
-    order = sorted(range(len(pieces.targets)), key=lambda k: pieces.targets[k] == pieces.lane)
-    rows = []
-    for lines in pieces.lines:
-        for k in order:
-            slope, constant = lines[k]
-            if slope.mantissa and pieces.targets[k] == pieces.lane:
-                slope = dyadic(slope.fraction + 1)
-                weight = writer.weight(slope)
-            else:
-                weight = writer.weight(slope) if slope.mantissa else -1
-            const = writer.const(constant) if constant else -1
-            rows += [writer.lane + pieces.targets[k], weight, const]
-    first, kinks = writer.extra(rows), writer.fresh(pieces.kinks)
-    places = writer.lane + pieces.lane, kinks, len(pieces.kinks), first, len(order), hidden
-    writer.op(PIECES, 0, 0, 0, 0, 0, 0, *places)

@@ -12,8 +12,6 @@ from .stack import Stack
 ONE = Dyadic(1, 0)
 ZERO = Dyadic(0, 0)
 MIN_TABLE, MAX_TABLE = 3, 4096  # units of a block worth tabulating
-MIN_PIECES = 2  # units of a block worth cutting into pieces
-MAX_PIECES = 4096  # units times lanes that they write
 
 
 def scaled(value: Dyadic, point: int) -> int:
@@ -29,7 +27,8 @@ def rounded_up(number: int, places: int) -> int:
 
 
 def multiple(weight: Dyadic, number: int) -> Dyadic:
-    return _dyadic(weight.mantissa * number, weight.exponent)
+    value = dyadic(weight.mantissa * number)
+    return Dyadic(value.mantissa, value.exponent + weight.exponent) if number else ZERO
 
 
 def bias(vector: Matrix, row: int) -> Dyadic:
@@ -114,61 +113,6 @@ def _opposite(terms: list[tuple[int, Dyadic]]) -> bool:
         return False
     (_, plus), (_, minus) = terms
     return plus == Dyadic(-minus.mantissa, minus.exponent)
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """A block of one lane x: it adds slope * x + constant to each lane that it writes."""
-
-    lane: int
-    targets: list[int]
-    kinks: list[int]  # ascending; piece i holds for kinks[i - 1] < x <= kinks[i]
-    lines: list[list[tuple[Dyadic, int]]]  # piece by piece, the (slope, constant) of each target
-
-
-def pieces_of(block: FeedForward, point: int) -> Pieces | None:
-    """The pieces of a block whose units all read the same lane, and nothing else.
-
-    A unit relu(b x + c) is b x + c on one side of -c / b, and 0 on the other. x is whole in units
-    of the frame's lowest bit, so nothing lies between -c / b and the next whole number below it.
-    """
-    read = {entry.column for entry in block.W1.entries}
-    targets = sorted(set(block.W2.by_row) | set(block.b2.by_row))
-    units = block.W1.rows
-    if len(read) != 1 or len(block.W1.by_row) != units:
-        return None
-    if units < MIN_PIECES or units * len(targets) > MAX_PIECES:
-        return None
-    exponent = min((w.exponent for _, _, w in block.W2.entries), default=0)
-    exponent += min(b.exponent for _, _, b in block.W1.entries)
-    # In each target's slope and constant: the change where x exceeds a kink.
-    changes: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    slopes = dict.fromkeys(targets, 0)  # in units of 2**exponent
-    constants = {row: scaled(bias(block.b2, row), point) for row in targets}
-    for row, unit, weight in block.W2.entries:
-        ((_, b),) = block.W1.by_row[unit]
-        c = scaled(bias(block.b1, unit), point)
-        slope = weight.mantissa * b.mantissa << weight.exponent + b.exponent - exponent
-        constant, sign = times(weight, c), 1
-        if b.mantissa < 0:  # on below the kink
-            slopes[row] += slope
-            constants[row] += constant
-            sign = -1
-        kink = -(c << max(0, -b.exponent)) // (b.mantissa << max(0, b.exponent))
-        changes[kink].append((row, sign * slope, sign * constant))
-    kinks = sorted(changes)
-    lines = [[(_dyadic(slopes[row], exponent), constants[row]) for row in targets]]
-    for kink in kinks:
-        for row, slope, constant in changes[kink]:
-            slopes[row] += slope
-            constants[row] += constant
-        lines.append([(_dyadic(slopes[row], exponent), constants[row]) for row in targets])
-    return Pieces(read.pop(), targets, kinks, lines)
-
-
-def _dyadic(number: int, exponent: int) -> Dyadic:
-    value = dyadic(number)
-    return Dyadic(value.mantissa, value.exponent + exponent) if number else ZERO
 
 
 def gate_of(block: FeedForward) -> int | None:

@@ -1,4 +1,4 @@
-"""Hard attention whose keys do not change: only the columns that are read are evaluated."""
+"""Hard attention, layer after layer: one answer for the last token, and one for every token."""
 
 from fractions import Fraction
 
@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.exact import demand, reference
+from byheart.exact import reference
 from byheart.exact.batch import Batch
-from byheart.exact.demand import start_of_end
 from byheart.exact.evaluate import evaluate
 from byheart.exact.network import (
     FeedForward,
@@ -47,8 +46,8 @@ def block(draw):
 
 @settings(max_examples=100)
 @given(st.data())
-def test_every_column_and_only_the_columns_read_agree(data):
-    """Queries read the token, keys the place or the token: with and without such an end."""
+def test_the_last_answer_is_that_of_the_last_column(data):
+    """Queries read the token, keys the place or the token."""
     number, layers = st.integers(-3, 3), []
     for _ in range(data.draw(st.integers(1, 5))):
         if data.draw(st.booleans()):
@@ -61,40 +60,16 @@ def test_every_column_and_only_the_columns_read_agree(data):
     network = Network(SPEC, (READ, *layers, LAST))
     rows = data.draw(st.lists(st.lists(number, min_size=1, max_size=LENGTH), min_size=1))
     found = evaluate(network, batch_of(rows), "exact")
-    whole = Network(SPEC, network.layers, every=True)  # has no such end
-    assert start_of_end(whole) == len(whole.layers)
+    whole = Network(SPEC, network.layers, every=True)
     outputs, place = evaluate(whole, batch_of(rows), "exact"), -1
     for row, output in zip(rows, found, strict=True):
         place += len(row)
         assert outputs[place] == output
 
 
-def test_the_end_begins_where_keys_stop_changing():
-    by_place = head({2: 1}, {1: 1}, {0: 1}, {0: 1})
-    by_token = head({2: 1}, {0: 1}, {0: 1}, {0: 1})
-    moves = head({2: 1}, {1: 1}, {0: 1}, {1: 1})
-    assert start_of_end(Network(SPEC, (READ, by_place, by_place, LAST))) == 1
-    assert start_of_end(Network(SPEC, (READ, by_token, by_place, LAST))) == 1
-    assert start_of_end(Network(SPEC, (READ, by_place, by_token, LAST))) == 2
-    assert start_of_end(Network(SPEC, (READ, moves, by_place, by_place, LAST))) == 2
-    even = head({}, {}, {0: 1}, {0: 4})  # no scores: all columns are read
-    assert start_of_end(Network(SPEC, (READ, even, by_place, LAST))) == 2
-    assert start_of_end(Network(SPEC, (READ, even, LAST))) == 3
-
-
-def test_columns_that_nothing_reads_are_not_evaluated(monkeypatch):
-    """Each token reads the first one, ten times: two columns of five, whatever the depth."""
+def test_each_token_reads_the_first_one_ten_times():
     first = head({2: -1}, {1: 1}, {0: 1}, {0: 1})
     spec = Input(1, 5, True, (dyadic(0),))
     network = Network(spec, (READ, *[first] * 10, LAST))
-    seen = []
-    plain = demand.End._after
-
-    def counted(self, layer, column, stream, level):
-        seen.append(column)
-        return plain(self, layer, column, stream, level)
-
-    monkeypatch.setattr(demand.End, "_after", counted)
     (output,) = reference.evaluate(network, batch_of([[1, 2, 3, 4, 5]]))
-    assert set(seen) == {0, 4} and len(seen) == 9 + 11
     assert output == Fraction(5 + sum(2**i for i in range(10)))  # the first one doubles itself
