@@ -6,14 +6,12 @@ where Ctrl-C is an exit code and not a traceback.
 
 import json
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ByheartError, DisagreementError, flags
+from ..machine.interrupts import Interrupts
 from ..machine.words import printable
 
 HOLDS, DISAGREES, REFUSED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
@@ -24,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not every terminal knows every letter
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
-    with _interrupts() as interrupts:
+    with Interrupts() as interrupts:
         try:
             code = _run(arguments)
             if sys.stdout is not None:  # closed by the caller
@@ -38,31 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not isinstance(stop.__context__, BrokenPipeError):
                 return int(stop.code or 0)
         except Exception:  # an import that is interrupted may fail with any error
-            if interrupts:
+            if interrupts.noted:
                 return INTERRUPTED
             raise
     # whoever read our output has gone; the interpreter must not complain about it again
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
     return NO_READER
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """The interrupts that have come so far; each also raises KeyboardInterrupt, as usual."""
-    seen: list[int] = []
-
-    def handle(number: int, frame: object) -> None:
-        seen.append(number)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield seen  # only the main thread may handle signals
-        return
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

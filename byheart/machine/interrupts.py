@@ -20,13 +20,14 @@ NOBODY = -1  # the number that stands for no file, in signal.set_wakeup_fd
 class Interrupts:
     """The interrupts that come within a `with` block. Each also does what it does elsewhere.
 
+    noted  whether one has come since the last `check`
     wakes  what can be read when a signal has come; empty outside the block, in other threads than
            the main one, and where interrupts are ignored
     """
 
     def __init__(self) -> None:
         self.wakes: list[socket.socket] = []
-        self._noted = self._late = self._holding = False
+        self.noted = self._late = self._holding = False
 
     def __enter__(self) -> Self:
         before = signal.getsignal(signal.SIGINT)
@@ -51,8 +52,8 @@ class Interrupts:
     def check(self) -> None:
         """Raise KeyboardInterrupt if an interrupt has come; once for all that came before."""
         self._drain()
-        if self._noted:
-            self._noted = False
+        if self.noted:
+            self.noted = False
             raise KeyboardInterrupt
 
     @contextmanager
@@ -68,7 +69,7 @@ class Interrupts:
             self._before(signal.SIGINT, None)
 
     def _note(self, number: int, frame: object) -> None:
-        self._noted = True
+        self.noted = True
         if self._holding:
             self._late = True
         else:
