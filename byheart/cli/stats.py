@@ -10,7 +10,7 @@ from ..errors import ByheartError
 from ..machine.engines import Workers
 from ..views.stats import view
 from . import options
-from .declaring import Values, option, taking
+from .declaring import Values, listed, option, taking
 from .output import answer
 
 ENGINES = "Count a folder of shards (.bin, .parquet or .txt): processes (here) or ray (a cluster)."
@@ -21,10 +21,7 @@ SHARDS: dict[str, Any] = {"rich_help_panel": "Folders of shards"}
 
 @taking(
     *options.DATASET,
-    option("show", "First show N rows as they are understood.", int, 0, "N", min=0),
-    option(
-        "conflicts", "Show N contexts that have two labels, and their lines.", int, 0, "N", min=0
-    ),
+    *listed("stats"),
     option("engine", ENGINES, **SHARDS),
     options.JOBS,
     options.ADDRESS,

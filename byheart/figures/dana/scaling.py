@@ -11,7 +11,7 @@ from ...theory.dana2024.capacity import accuracy
 from .. import plotting
 from ..figure import Figure, Part, RowsByLabel, Settings, Table, described, seeds
 from ..fits import Fit, least_squares
-from ..plotting import Axes, Picture
+from ..plotting import Picture
 from . import accuracies, sweeps
 from .accuracies import PROGRAM, Points
 
@@ -156,7 +156,18 @@ class Scaling(sweeps.Growth):
         if ours:
             label = f"ours (fast), {seeds(rows['fast'])}"
             plotting.ours(axes, ours, label)
-        self._draw_laws(axes, rows)
+        # each law over the sizes it is about, up to accuracy 1, with its leading coefficient
+        colours = {"ours": plotting.OURS, "published": plotting.PUBLISHED}
+        points = dict(self.both(rows))
+        for fit in self.laws(rows):
+            whose, *where, order = fit.name.split(", ")  # "ours, d <= 10, linear"
+            piece = f", {where[0]}" if where else ""
+            sizes = dict(self.pieces_of(points[whose]))[piece]
+            term, value = accuracies.signs(fit.terms[-1]), fit.coefficients[-1]
+            error = "" if fit.errors is None else f" ± {fit.errors[-1]:.4f}"
+            name = accuracies.signs(where[0]) if where else order
+            label = f"{name} fit: ({value:.4f}{error}) {term}"
+            accuracies.draw_law(axes, fit, sizes, label, colours[whose])
         if program := accuracies.points(rows.get(PROGRAM, ()), self.axis):
             label = "program's architecture (fast), ours"
             plotting.ours(axes, program, label, plotting.PUBLISHED)
@@ -172,17 +183,3 @@ class Scaling(sweeps.Growth):
             plotting.bound(axes, values, heights, label, at=end, above=end != 0)
         accuracies.finish(axes, self.figure.title, self.axis_label)
         plotting.legend(axes, loc="upper left")
-
-    def _draw_laws(self, axes: Axes, rows: RowsByLabel) -> None:
-        """Each law over the sizes it is about, up to accuracy 1, with its leading coefficient."""
-        colours = {"ours": plotting.OURS, "published": plotting.PUBLISHED}
-        points = dict(self.both(rows))
-        for fit in self.laws(rows):
-            whose, *where, order = fit.name.split(", ")  # "ours, d <= 10, linear"
-            piece = f", {where[0]}" if where else ""
-            sizes = dict(self.pieces_of(points[whose]))[piece]
-            term, value = accuracies.signs(fit.terms[-1]), fit.coefficients[-1]
-            error = "" if fit.errors is None else f" ± {fit.errors[-1]:.4f}"
-            name = accuracies.signs(where[0]) if where else order
-            label = f"{name} fit: ({value:.4f}{error}) {term}"
-            accuracies.draw_law(axes, fit, sizes, label, colours[whose])
