@@ -30,7 +30,7 @@ class Outcome:
     accuracy: float
     reached: bool
     steps: int
-    learner: Learner | None  # None if it was read from a journal
+    learner: Learner
     curve: Curve = field(default_factory=list)
 
     def json(self) -> dict:

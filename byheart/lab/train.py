@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from ..claims.result import picked
 from ..machine.threads import single
@@ -17,17 +16,13 @@ from .problem import Problem
 from .trial import Row, Trial
 
 
-def run(trial: Trial, problem: Problem, folder: Path | None = None) -> Row:
-    """The row of a trial; the folder's journal lets a search resume (a cluster keeps none)."""
-    journal = None
-    if folder is not None and trial.protocol.search is not None:
-        (folder / "journals").mkdir(exist_ok=True)
-        journal = str(folder / "journals" / f"{trial.key}.log")
-    return train(trial, problem, journal)[0]
+def run(trial: Trial, problem: Problem) -> Row:
+    """The row of a trial."""
+    return train(trial, problem)[0]
 
 
-def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[Row, Learner]:
-    """The row, and the model of the best attempt; a search records its attempts in the journal."""
+def train(trial: Trial, problem: Problem) -> tuple[Row, Learner]:
+    """The row, and the model of the best attempt."""
     architecture, first = trial.architecture_for(problem), trial.protocol.attempts[0]
     with _arithmetic():
         # A step that does not count: loading and compiling are no part of a training's time.
@@ -47,10 +42,9 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
         else:
             from .tuning import searched  # optuna is slow to import
 
-            outcomes = searched(trial, problem, journal)
+            outcomes = searched(trial, problem)
         seconds = time.process_time() - started
     chosen = best(outcomes)
-    assert chosen.learner is not None
     row = {
         "key": trial.key,
         "trial": trial.json(),

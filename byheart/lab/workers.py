@@ -3,7 +3,6 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,8 +36,7 @@ def rows_of(
     check_memory(missing, material, workers.here)
     from . import train
 
-    run = train.run if workers.engine == "ray" else partial(train.run, folder=folder)
-    with workers.start(run) as engine:  # nothing is written if there is no cluster
+    with workers.start(train.run) as engine:  # nothing is written if there is no cluster
         rows = execute(sweep, material.of, folder, engine, watch)
     after = {row["key"]: row for row in rows}
     return after, len(after.keys() - before.keys())
