@@ -1,7 +1,9 @@
 """The architectures that the lab trains, and everything about them that training must know."""
 
+import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import ByheartError
@@ -52,40 +54,12 @@ def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
     return TrainingBounds(contexts, lemma_1_parameters(contexts, outputs))
 
 
-_DANA = Trainable(
-    criterion=("accuracy", 1.0), sizes={"dimension": 10}, equal={"head_dimension": "dimension"}
-)
-TRAINABLE: dict[str, Trainable] = {
-    "madden2024": Trainable(
-        criterion=("gap", 0.01),
-        sizes={"dimension": 16},
-        always={"attention_biases": True},
-        skip=False,
-        scaled=True,
-        embeddings="normal",
-        theory=_madden2024,
-    ),
-    "dana2024": _DANA,
-    "dana2024-program": replace(_DANA, scaled=True, shared=True),
-    "dana2024-mlp": replace(_DANA, equal={}),
-    "kajitsuka2025": Trainable(
-        criterion=("loss", 0.01),
-        sizes={"dimension": 2},
-        optional=("coordinates",),
-        problem="labelled",
-        from_data={"vocabulary": "vocabulary", "length": "length", "labels": "outputs"},
-        decoder=False,
-        squared=True,
-    ),
-    "gpt2": Trainable(
-        criterion=("plateau", 0.02),
-        sizes={"layers": 2, "dimension": 16, "heads": 4},
-        problem="prefixes",
-        decoder=False,
-        capacity=True,
-    ),
+_TABLE = tomllib.loads(Path(__file__).with_name("trainable.toml").read_text("ascii"))
+TRAINABLE = {
+    name: Trainable(**row | {x: tuple(row[x]) for x in ("criterion", "optional") if x in row})
+    for name, row in _TABLE.items()
 }
-TRAINABLE["gpt2-lora"] = TRAINABLE["gpt2"]  # a rank is needed as well
+TRAINABLE["madden2024"] = replace(TRAINABLE["madden2024"], theory=_madden2024)
 
 
 def trainable(name: str) -> Trainable:
