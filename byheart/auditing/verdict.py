@@ -95,16 +95,14 @@ def _held(
 ) -> tuple[str, bool]:
     """The first sentence: how many bits the model holds; and whether it holds any."""
     bits, error, beyond = memorised.bits, memorised.standard_error, memorised.beyond
-    what = "labels" if items.labelled else "data"
+    what, more = "labels" if items.labelled else "data", "less" if bits >= 0 else "more"
     name = reference.name
     against = name if name in REFERENCES else f"the model {name}"
     if "," in name:
         against = f"the models {name}"
     if beyond is not None and beyond.low is not None and beyond.high is not None:
         ends = f"95 % interval {beyond.low:,.0f} to {beyond.high:,.0f}"
-        before = f"{bits:,.0f} less than {against}" if bits >= 0 else (
-            f"{-bits:,.0f} more than {against}"
-        )  # fmt: skip
+        before = f"{abs(bits):,.0f} {more} than {against}"
         if beyond.low <= 0:
             return (
                 f"No memorisation beyond non-members is measured: {beyond.bits:,.0f} bits, {ends} "
@@ -120,11 +118,8 @@ def _held(
             f"({ends}); it spends {before}"
         ), True
     if error is None:
-        more = "less" if bits >= 0 else "more"
-        return (
-            f"One item: the model spends {abs(bits):,.0f} bits {more} on it than {against}",
-            bits > 0,
-        )
+        said = f"One item: the model spends {abs(bits):,.0f} bits {more} on it than {against}"
+        return said, bits > 0
     if abs(bits) <= 2 * error:
         return (
             f"No memorisation is measured: the bits saved against {against}, {bits:,.1f}, are "

@@ -145,9 +145,8 @@ def hard_attention(width: int, heads: Sequence[Head], stage: str = "attend") -> 
         o |= {(lane, size * head): w for lane, w in writes.items()}
     rows = size * len(heads)
     queries, keys, values = (exact.matrix(rows, width, x) for x in (q, k, v))
-    return exact.HardAttention(
-        queries, keys, values, exact.matrix(width, rows, o), len(heads), stage
-    )
+    outputs = exact.matrix(width, rows, o)
+    return exact.HardAttention(queries, keys, values, outputs, len(heads), stage)
 
 
 def _embed(

@@ -357,11 +357,10 @@ def audit(
     )  # fmt: skip
     result = replace(result, data=replace(result.data, name=name))
     order = sorted(range(len(result.items)), key=lambda i: -result.items[i].memorised)
+    rows = (item.row_of_table() for item in result.items)
     picture = work.draw("audit", audit_view.draw, result)
     more = {
-        "table": write_table(
-            work.place, "items", (x.row_of_table() for x in result.items), {"memorised": order}
-        ),
+        "table": write_table(work.place, "items", rows, {"memorised": order}),
         "lines": [list(line) for line in audit_view.lines(result)],
     }
     work.write(replace(result, picture=picture).json() | more)

@@ -63,7 +63,5 @@ def growing(
             if (size := known[name]) is not None:
                 points[own] = round(size)  # through the data itself
             lines.append(Line(name, tuple(sorted(points.items()))))
-    crossings = (
-        Crossing(*pair, contexts) for pair in PAIRS if (contexts := crossing(*pair, shape, shifts))
-    )
+    crossings = (Crossing(*pair, n) for pair in PAIRS if (n := crossing(*pair, shape, shifts)))
     return tuple(lines), tuple(crossings)

@@ -40,13 +40,12 @@ def sizes(shape: Shape, contexts: float) -> dict[str, float]:
     vardi, vardi_faithful = (
         lookup_size(count, bits, C.bit_length()).parameters + 5 + reader for bits in key_bits
     )
+    bits = bit_extraction_size(count, n, dimension, C, max(1.0, float(vocabulary)))
     return {
         "hash-fold-retrieve": ours,
         # two numbers per token id, and 2.3 (fitted) parameters for each of ours
         "attention-neurons": 2.3 * ours + 2 * vocabulary,
-        "bit-extraction": bit_extraction_size(
-            count, n, dimension, C, max(1.0, float(vocabulary))
-        ).parameters,
+        "bit-extraction": bits.parameters,
         # three per kink; of r changes in a row every second one shares a kink: p^2 / (1 + p) N
         "staircase": 3 * N * (2 * p - p**2 / (1 + p)) + reader,
         "three-layer (small)": four_layer,

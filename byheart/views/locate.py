@@ -38,9 +38,8 @@ def view(result: Located) -> Group:
         if location.tokens or len(one.places) > 2:
             places = f"{plural(len(one.places), 'number')} ({places})"
         effect = "erases this answer" if one.label is None else f"makes the answer {one.label!r}"
-        parts.append(
-            Text(f"\nchanging {places} {effect}, {one.evidence}; other answers may change too")
-        )
+        told = f"changing {places} {effect}, {one.evidence}; other answers may change too"
+        parts.append(Text(f"\n{told}"))
         if len(location.changes) > 1:
             others = plural(len(location.changes) - 1, "other change")
             parts.append(Text(f"{others} would do; --json lists them"))
@@ -59,9 +58,8 @@ def _written(index: int, location: Location) -> str:
     for line in token.lines:
         block, _, last = _short(line.tensor).rpartition(".")
         if line.axis != "entry":
-            names.append(
-                f"{line.axis} {line.index} of {last if block == seen else f'{block}.{last}'}"
-            )
+            tensor = last if block == seen else f"{block}.{last}"
+            names.append(f"{line.axis} {line.index} of {tensor}")
             seen = block
     where = ", ".join(names) or "no neuron"
     if len(token.neurons) > MAX_NEURONS:

@@ -17,10 +17,8 @@ Row = tuple[str, str, str]
 
 def rows(lines: Iterable[Row]) -> Table:
     """Name, value and remark, aligned."""
-    name = Column(style="cyan", no_wrap=True)
-    table = Table.grid(
-        name, *right("", no_wrap=True), Column(style="dim", overflow="fold"), padding=(0, 2)
-    )
+    name, remark = Column(style="cyan", no_wrap=True), Column(style="dim", overflow="fold")
+    table = Table.grid(name, *right("", no_wrap=True), remark, padding=(0, 2))
     for line in lines:
         table.add_row(*map(Text, line))
     return table
