@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data.dataset import Ints
 from ..data.targets import Floats
 from ..errors import AssumptionError
 from ..machine.threads import single
@@ -38,7 +39,7 @@ class Memory(NamedTuple):
     reach: Floats  # of each, relative
 
 
-def _scores(keys: Floats, streams: Floats, at: np.ndarray) -> Iterator[Floats]:
+def _scores(keys: Floats, streams: Floats, at: Ints) -> Iterator[Floats]:
     """The scores a_ij of blocks of keys, -inf at the own stream at[i] of each."""
     step = max(1, BLOCK // len(streams))
     for first in range(0, len(keys), step):
@@ -48,17 +49,13 @@ def _scores(keys: Floats, streams: Floats, at: np.ndarray) -> Iterator[Floats]:
         yield scores
 
 
-def competitors(
-    keys: Floats, own: Floats, streams: Floats, at: np.ndarray
-) -> tuple[Floats, Floats]:
+def competitors(keys: Floats, own: Floats, streams: Floats, at: Ints) -> tuple[Floats, Floats]:
     """a_ii and the largest a_ij over the other streams; key i belongs to stream at[i]."""
     best = [scores.max(axis=1) for scores in _scores(keys, streams, at)]
     return np.einsum("ij,ij->i", keys, own), np.concatenate(best)
 
 
-def memory(
-    streams: Floats, stored: np.ndarray, z: float, reach: float | None, sphere: bool
-) -> Memory:
+def memory(streams: Floats, stored: Ints, z: float, reach: float | None, sphere: bool) -> Memory:
     """Neurons for the streams whose numbers are `stored`, off at all the others."""
     own = streams[stored]
     keys, kept = own.copy(), own.copy()
@@ -98,7 +95,7 @@ def memory(
 
 
 @single()
-def _fitted(own: Floats, streams: Floats, worst: np.ndarray, gap: float) -> Floats:
+def _fitted(own: Floats, streams: Floats, worst: Ints, gap: float) -> Floats:
     """The keys nearest to the own streams that score lower by `gap` |u|^2 at these competitors.
 
     For the differences a_j of the own stream u and its competitors, that is u + sum of l_j a_j with

@@ -24,9 +24,7 @@ STEPS, RATE = 600, 0.004  # of its training
 class LoRA:
     """The learner of this architecture: see byheart.lab.learners.Learner."""
 
-    def __init__(
-        self, described: Architecture, generator: torch.Generator, shrink: float = 1.0
-    ) -> None:
+    def __init__(self, described: Architecture, generator: torch.Generator, shrink: float) -> None:
         """A is random and B is 0, so that training begins at the base."""
         sizes = [int(described.sizes[name]) for name in SIZES]
         self.fixed: Mapping[str, torch.Tensor] = base(*sizes)
