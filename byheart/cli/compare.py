@@ -7,7 +7,7 @@ from ..api.compare import ORDERS, compare
 from ..errors import ByheartError
 from ..views.compare import draw, view
 from . import options
-from .declaring import flag, option, taking
+from .declaring import flag, listed, option, taking
 from .output import answer
 
 SWEEP = "Repeat for the first N sequences, for each N."
@@ -21,9 +21,7 @@ ORDER = f"Order of the rows: {', '.join(ORDERS)}."
     options.PLOT,
     options.with_models("A model folder, such as a trained one; repeatable."),
     option("sort", ORDER, str, "parameters", "COLUMN", names=ORDERS),
-    option(
-        "until", "Draw closed forms up to N contexts, such as 1e9 (with --plot).", float, None, "N"
-    ),
+    *listed("compare"),
     *options.CONFLICTS,
     flag("all", "Also what distributions take, where each context has one label."),
     options.FORCE,
