@@ -135,6 +135,7 @@ def size(
     ):
         bound = found.get(f"parameters ({what})")
         source = "no theorem" if bound is None else cited(f"{bound.paper}, {bound.item}")
+        source += "" if bits is None else "; bits by Remarks 4.4 and 4.6"
         least = () if bound is None else (math.ceil(bound.value or 0),)
         lines.append(Size(f"at least, {name}", least, bits, None, None, None, source))
     watch.stage("planning")

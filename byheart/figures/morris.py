@@ -236,7 +236,7 @@ def finding(rows: RowsByLabel) -> str:
     smallest, first = next(iter(by_size(points).items()))
     over = ", ".join(f"{one.middle:.2f} of {one.offered:.2f}" for one in first)
     return (
-        f"The {smallest:,} parameters of the smallest model hold, in bits each and of "
+        f"The smallest models, of at most {smallest:,} parameters, hold, in bits each and of "
         f"what the data has for each, {over}. The most over numbers of sequences: {listed} "
         f"parameters; published, by summaries of the paper: about {FLOAT32:g} for weights of "
         f"{STORED} bits, from 500,000 parameters on. A compiled model of {parameters:,.0f} "

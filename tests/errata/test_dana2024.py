@@ -798,7 +798,8 @@ def test_the_law_of_the_third_power():
     no law is claimed beyond d = 13; that the growth is faster than the rank H d_h + d of Theorem 1
     is true of both.
     Later version: changed. Section 5.1 there: "between quadratic and cubic", and by the experiments
-    of its appendix B "only quadratic", perhaps. The conclusion still has C(N) d^3 H.
+    of its appendix B "only quadratic", perhaps, where the growth with d_h is called linear (our
+    fit has the power 1.3). The conclusion still has C(N) d^3 H.
     """
     authors, before = (0.95, 1), (0.9, 0)
     assert fits(printed, authors) == ((21, 13, 13, 44), 3.4)

@@ -170,7 +170,7 @@ def test_contradictory_labels_are_told_only_where_they_are():
     assert "the labels contradict each other, so no function" in curves.finding(contradictory)
     clean = {"trained": [row(1, True, best_accuracy=1.0, entropy=0.0)]}
     said = curves.finding(clean)
-    assert said.endswith("; no labels contradict each other, and the best accuracy is 0.800.")
+    assert "; no labels contradict each other, and the best accuracy is 0.800. With 1" in said
 
 
 def test_protocols_of_the_kinds():
@@ -400,7 +400,7 @@ def test_growth_is_found_in_the_rows():
     assert "of 2 set-ups" in said and "in these: `pieces-3`, N = 600 to 900; and some" in said
     assert "in these: none. Some seed missed it: `pieces-3` above N = 900." in said
     lost = growth.finding({**rows, "frozen": [row(8, False)]})
-    assert lost.endswith("`pieces-3` above N = 900, 1 set-up at the smallest N.")
+    assert "`pieces-3` above N = 900, 1 set-up at the smallest N. With 1 block, 3,400" in lost
     same = dict(trained=rows["trained"])
     assert "in these: none; and some seeds do in these: none" in growth.finding(same)
     assert growth.finding({}) == ""

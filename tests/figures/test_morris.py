@@ -76,7 +76,7 @@ def test_data_that_is_memorised_as_a_whole_shows_no_capacity():
     small = {**row(sequences=10, bits=(1900.0, 1910.0)), "parameters": 2520}
     rows = {"d8-n10": [small], "d8-n56": [row()]}
     said = MORRIS_CAPACITY.finding(rows)
-    assert said.startswith("The 2,528 parameters of the smallest model")
+    assert said.startswith("The smallest models, of at most 2,528 parameters")
     assert "0.76 of 0.76, 2.37 of 4.25. The most over numbers of sequences: 2.37 at" in said
     alone, data, *_ = picture(MORRIS_CAPACITY, rows).axes
     assert sum(x.get_marker() in "o^" for x in alone.lines) == 1

@@ -156,7 +156,7 @@ def table(rows: RowsByLabel) -> Table:
         ends = f"{one.points[least][0]:.3f} at {least}, {one.points[most][0]:.3f} at {most}"
         away = "" if one.away is None else f"{one.away:.3f}"
         lines.append((one.title, one.name, ends, one.written, away))
-    return Table(("panel", "model", "accuracy", "power of d_h", "from published"), tuple(lines))
+    return Table(("panel", "model", "accuracy", "power of d_h", "mean distance"), tuple(lines))
 
 
 def finding(rows: RowsByLabel) -> str:

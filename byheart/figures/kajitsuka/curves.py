@@ -16,6 +16,7 @@ from ..figure import Figure, Part, RowsByLabel, Settings, Table, described
 from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import blocks
+from .growth import embedded
 
 WIDTH = 9.0
 POINTS = 50  # per curve
@@ -86,7 +87,7 @@ def finding(rows: RowsByLabel) -> str:
         if few[kind] > many[kind]
     ]
     told = f" In the paper loss falls as blocks are added; here {'; '.join(against)}."
-    told = told if against else ""
+    told = (told if against else "") + embedded(rows.get("trained", ()))
     return f"The least mean loss is {', '.join(losses)}; {limit}.{told}"
 
 

@@ -1,5 +1,7 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ...architectures import kajitsuka2025
@@ -13,7 +15,7 @@ from ..figure import Part, RowsByLabel, Settings, Table, described, seeds, sprea
 from ..fits import Fit, affine, curve, polynomial
 from ..plotting import Picture
 from . import sweeps
-from .blocks import answers, draw_points, fewest, growing, settled, smallest, tried
+from .blocks import answers, blocks, draw_points, fewest, growing, settled, smallest, tried
 from .setups import QUICK, SETUPS, TABLE
 
 ROOT = 1400  # the paper sees sqrt(N) up to here
@@ -134,6 +136,16 @@ def learnt(row: Row, layers: int) -> int:
     return network.parameters - frozen
 
 
+def embedded(rows: Iterable[Row]) -> str:
+    """How much of the smallest trained network is its embedding, as a sentence."""
+    row = min(rows, key=blocks, default=None)
+    if row is None:
+        return ""
+    words, every = 2 * row["vocabulary"], learnt(row, blocks(row))
+    number = plural(blocks(row), "block")
+    return f" With {number}, {words:,} of {every:,} trained parameters embed the words (`trained`)."
+
+
 def table(rows: RowsByLabel) -> Table:
     """By set-up: what it is, the fewest blocks over N, and whether they grow."""
     lines = []
@@ -180,6 +192,7 @@ def finding(rows: RowsByLabel) -> str:
         f"any at the smallest in these: {more['all seeds'] or 'none'}; and some seeds do in these: "
         f"{more['some seeds'] or 'none'}."
         + (f" Some seed missed it: {', '.join(missed)}." if missed else "")
+        + embedded(rows.get("trained", ()))
     )
 
 
