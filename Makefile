@@ -9,7 +9,7 @@ WARM := $(VENV)/.warm
 WORKERS ?= 2
 
 # `make test` draws the same examples in every property test; `make explore` draws new ones.
-.PHONY: demo test quick slow older explore verified snapshot check size bench picture figures docs release-check clean
+.PHONY: demo test quick slow older field explore verified snapshot check size bench picture figures docs release-check clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
@@ -40,6 +40,30 @@ older:
 			transformers==$$version pytest pytest-xdist hypothesis; \
 		HF_HUB_OFFLINE=1 $$place/bin/python -m pytest -q -n 0 tests/exports/test_transformers.py; \
 	done
+
+# docs/tools.md: its blocks in the tools, as far as these install. EASYEDIT=DIR names a copy of EasyEdit.
+FIELD ?= transformer-lens==4.3.0 nnsight==0.8.1 lm-eval==0.4.13 peft==0.21.2 trl==1.16.0 captum==0.9.0 \
+	circuitsvis==1.43.3 mergekit==0.1.5
+FIELD_OLDER ?= optimum-onnx==0.1.0
+TRIED = HF_HUB_OFFLINE=1 EASYEDIT='$(EASYEDIT)' $$place/bin/python -m pytest -q -n 0 -rs -m slow
+field:
+	set -e; place=$(VENV)-field; \
+	test -x $$place/bin/python || $(PYTHON) -m venv $$place; \
+	$$place/bin/python -m pip install --quiet -c constraints.txt -e '.[huggingface]' \
+		datasets pytest pytest-xdist hypothesis pyyaml; \
+	for tool in $(FIELD); do \
+		$$place/bin/python -m pip install --quiet -c constraints.txt $$tool || echo "$$tool does not install"; \
+	done; \
+	$(TRIED) tests/exports/test_tools.py tests/exports/test_lm_eval.py
+	set -e; place=$(VENV)-field-older; \
+	test -x $$place/bin/python || $(PYTHON) -m venv $$place; \
+	grep -v -E '^(transformers|tokenizers|huggingface_hub)==' constraints.txt > $$place/constraints.txt; \
+	$$place/bin/python -m pip install --quiet -c $$place/constraints.txt -e '.[torch]' \
+		onnxruntime onnxscript pytest pytest-xdist hypothesis; \
+	for tool in $(FIELD_OLDER); do \
+		$$place/bin/python -m pip install --quiet -c $$place/constraints.txt $$tool || echo "$$tool does not install"; \
+	done; \
+	$(TRIED) tests/exports/test_tools.py -k optimum
 
 explore: $(TOOLS)
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS)
@@ -96,4 +120,4 @@ $(WARM): $(TOOLS) tools/warm.py $(shell grep -rl --include='*.py' njit byheart)
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-transformers-* build dist site byheart.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-transformers-* $(VENV)-field* build dist site byheart.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -47,6 +47,7 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
     "Guides": {
         "interpretability": "",
         "stock": "",
+        "tools": "Tools of the field",
         "float32": "",
         "edit": "Edit and forget",
         "audit": "",

@@ -194,7 +194,7 @@ def shows(lines: list[str], printed: str) -> None:
             place = found + len(wanted)
 
 
-def run_python(code: str, names: dict) -> None:
+def run_python(code: str, names: dict, file: str = "<page>") -> None:
     """Run a block; AssertionError where a value is not the literal in the comment beside it."""
     comments = {
         token.start[0]: token.string.removeprefix("# ")
@@ -204,9 +204,9 @@ def run_python(code: str, names: dict) -> None:
     for statement in ast.parse(code).body:
         source = ast.unparse(statement)
         if not isinstance(statement, ast.Expr):
-            exec(compile(ast.Module([statement], []), "<page>", "exec"), names)
+            exec(compile(ast.Module([statement], []), file, "exec"), names)
             continue
-        value = eval(compile(ast.Expression(statement.value), "<page>", "eval"), names)
+        value = eval(compile(ast.Expression(statement.value), file, "eval"), names)
         said = literal(comments.get(statement.end_lineno, ""))
         if said is not None:
             assert same(value, said), f"{source} is {value!r}, not {said!r}"
