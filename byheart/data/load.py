@@ -6,6 +6,7 @@ they are after decompression, so that it need not know how they are stored.
 
 import io
 import os
+import tomllib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,35 +52,7 @@ OF_BYTES = ("format", "encoding")  # options of which readers know nothing
 # How tables were read before there were options to say it.
 BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
 
-
-HELP = dict(
-    line.split(maxsplit=1)
-    for line in """\
-format     What the file holds if its name does not say so: csv, txt, ...
-input      Tables: a column of the input; may be repeated. .npz: the array of inputs.
-template   Tables: a row as a prompt, "The CEO of {company} is"; may be repeated.
-answer     Tables: what follows the template, "{ceo}".
-label      Tables: the column of labels. .npz: the array of labels.
-count      Tables: the column that says how often a row was seen.
-records    JSON: where the records are, as data.rows; datasets: the split.
-table      .sqlite: the table. .xlsx: the sheet.
-shape      Tables: chat, tasks, choices, texts, or rows (default: what the columns suggest).
-delimiter  Tables: the character between fields, or tab (default: detected).
-header     Tables: the first line holds the column names; none: they are named 1, 2, ...
-numeric    Tables: encode columns of numbers as one vector, as one token each, or as words.
-between    Tables: the token between columns of text (default: | or ||, ...).
-empty      Tables: refuse, skip or keep rows with an empty cell.
-unit       Text: tokens are words with their spaces (word), words and punctuation (wordpunct), char.
-tokenizer  Text: a tokenizer.json, a folder with one, or made of it: bpe:N, word, phrases[:N].
-documents  Text: where documents end: separator, blank, line or whole.
-length     Truncate documents or rows to N tokens.
-window     Contexts are the last N tokens; auto: the fewest without conflicts.
-dtype      .bin: the type of a token id.
-separator  .bin: the id that ends a document.
-include    Folders: the names of files that are read, as '*.md'; may be repeated (default: all).
-encoding   Text: its encoding, as cp1252 (default: UTF-8, or what a byte order mark says).
-""".splitlines()
-)
+HELP = tomllib.loads(Path(__file__).with_name("options.toml").read_text("ascii"))
 
 
 @dataclass(frozen=True)

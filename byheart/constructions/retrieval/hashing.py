@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy import uint64
 from numpy.typing import NDArray
 
 from ...data.arrays import BLOCK, Windows
@@ -159,33 +158,9 @@ def _add_windows(phi, numbers, values, begins, lengths, columns, stride, padding
 
 def conflicts(hashes: Ints, labels: NDArray) -> int:
     """Neighbours, in the order of the hashes, with equal hash and different labels."""
-    bits = max(6, len(hashes).bit_length() + 3)
-    shared = _sharing(hashes, bits, np.zeros((2, 1 << bits - 6), np.uint64))
-    hashes, labels = hashes[shared], labels[shared]
     order = np.argsort(hashes, kind="stable")
-    same = hashes[order][1:] == hashes[order][:-1]
-    return int((same & (labels[order][1:] != labels[order][:-1])).sum())
-
-
-@njit
-def _sharing(hashes, bits, maps):
-    """The hashes whose place among 2**bits is that of another one; maps[1] has these places."""
-    one, down = uint64(1), uint64(64 - bits)
-    scatter = uint64(0x9E3779B97F4A7C15)  # places are the highest bits of a product
-    for i in range(hashes.shape[0]):
-        place = (uint64(hashes[i]) * scatter) >> down
-        word, bit = place >> uint64(6), one << (place & uint64(63))
-        if maps[0, word] & bit:
-            maps[1, word] |= bit
-        maps[0, word] |= bit
-    count = 0
-    found = np.empty(hashes.shape[0], np.int64)
-    for i in range(hashes.shape[0]):
-        place = (uint64(hashes[i]) * scatter) >> down
-        if (maps[1, place >> uint64(6)] >> (place & uint64(63))) & one:
-            found[count] = i
-            count += 1
-    return found[:count]
+    hashes, labels = hashes[order], labels[order]
+    return int(((hashes[1:] == hashes[:-1]) & (labels[1:] != labels[:-1])).sum())
 
 
 def fewest_folds(columns: NDArray, total: int, top: int) -> int:

@@ -12,7 +12,7 @@ from ...data.dataset import Dataset
 from ...exact import network as exact
 from ...gadgets.blocks import Block, feed_forward, fold
 from ...gadgets.prefix_code import PrefixCode
-from ..base import Lanes, Stored, option
+from ..base import STAGES, Lanes, Stored, option
 from ..families import Labelled
 
 if TYPE_CHECKING:
@@ -20,29 +20,8 @@ if TYPE_CHECKING:
     from .problem import Inputs
 
 
-FOLDS: dict[str | tuple[str, str], str] = {  # of the context's number, by what they are used for
-    "store": "Folds halve the context's number; each threshold stores a number.",
-    "keep bit": "Bits of the context's number are kept; later folds read them.",
-    "gate": "Bits of the context's number switch copies of the tables on or off.",
-    "row index": "Bits of the context's number choose the row of a table.",
-    "column gate": "Bits of the context's number open or close the shifts.",
-    "column index": "Bits of the context's number choose how far to shift.",
-    "mark": "Bits of the context's number make up its fingerprint.",
-}
-STAGES: Mapping[str | tuple[str, str], str] = {
-    "gather": "The extra token gathers the sum of all columns.",
-    ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
-    "mix": "Folds mix the digits of the context's number.",
-    **FOLDS,
-    "select": "The chosen row of each table is added to the stored sum.",
-    "add lanes": "Copies of the tables that are on join the stored sum.",
-    "zigzag": "The last digit of the context's number shifts the stored sum.",
-    "shift": "The stored sum moves until the label's bits stand on top.",
-    "strip": "Folds remove the high bits of the stored sum.",
-    "compare": "The stored fingerprint is compared: an unknown input is detected.",
-    "decode": "The label's code word becomes the label's number.",
-    "read": "Thresholds read the label's number digit by digit.",
-}
+# stages of folds of the context's number
+FOLDS = ("store", "keep bit", "gate", "row index", "column gate", "column index", "mark")
 
 
 @dataclass(frozen=True)
@@ -50,7 +29,7 @@ class Settings(Labelled):
     """The options of the family."""
 
     embeds: ClassVar[bool] = False  # whether tokens are ids of an embedding matrix
-    stages = {**Labelled.stages, **STAGES}
+    stages = {**Labelled.stages, **STAGES["Retrieval"]}
 
     reject_unknown: int = option(
         0, "Detect unknown inputs; false-accept rate 2^-BITS.", metavar="BITS", least=0, most=40

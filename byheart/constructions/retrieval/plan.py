@@ -224,7 +224,8 @@ def read_bits(hashes: Ints, limits: Sequence[int]) -> tuple[NDArray[np.uint64], 
 def count(bits: NDArray[np.uint64], uses: Sequence[tuple[int, int]]) -> Ints:
     """The sum of the weights of folds that fire; uses are pairs of fold and weight."""
     total = np.zeros(len(bits), np.int64)
-    _count(bits, np.array(uses, np.int64).reshape(-1, 2), total)
+    for fold, weight in uses:
+        total += weight * (bits >> uint64(fold) & ONE).astype(np.int64)
     return total
 
 
@@ -238,14 +239,6 @@ def unfold(hashes, limits, bits, rest):
                 value = 2 * limits[t] - 1 - value
                 fired |= ONE << uint64(t)
         bits[i], rest[i] = fired, value
-
-
-@njit
-def _count(bits, uses, total):
-    for i in range(bits.shape[0]):
-        for j in range(uses.shape[0]):
-            if (bits[i] >> uint64(uses[j, 0])) & ONE:
-                total[i] += uses[j, 1]
 
 
 @njit

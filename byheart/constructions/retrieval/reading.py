@@ -246,10 +246,7 @@ def _bounds(
 
 @njit
 def _within(sums, low, high):
-    for i in range(sums.shape[0]):
-        if not low[i] < sums[i] < high[i]:
-            return False
-    return True
+    return np.all((low < sums) & (sums < high))
 
 
 @njit
@@ -301,13 +298,9 @@ def _shorten(first, contexts, sums, values, low, high, passes):
                     sums[~i] -= step
             changed = True
         if not changed:
-            done = True
-            for i in range(sums.shape[0]):
-                if not low[i] < sums[i] < high[i]:
-                    weights[i] += 1.0
-                    done = False
-            if done:
+            if _within(sums, low, high):
                 return True
+            weights += (sums <= low) | (high <= sums)
     return _within(sums, low, high)
 
 

@@ -41,7 +41,7 @@ SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
 LEAST = 12  # free unknowns that are tried in any case
 USUAL_FORMS = 20  # dependent equations up to which all free unknowns that help are tried
 THREADED = 400  # unknowns from which on threads pay
-MANY = 1 << 20  # contexts from which on terms are written by threads, and small
+MANY = 1 << 20  # contexts from which on terms are small
 
 
 @dataclass(frozen=True)
@@ -76,28 +76,14 @@ class Terms:
 def gather(unknowns: int, kernel: Callable, hashes: NDArray, program: object) -> Terms:
     """The terms that a kernel writes: it is called to count them, then to fill them in.
 
-    Of many contexts, threads each do a part, and numbers below 2**15 have two bytes.
+    Of many contexts, numbers below 2**15 have two bytes.
     """
-    contexts = len(hashes)
-    many = contexts >= MANY
-    threads = (os.cpu_count() or 1) if many else 1
-    kind = np.int16 if many and unknowns <= 1 << 15 else np.int32
-    starts = np.zeros(contexts + 1, np.int64)
-    edges = np.linspace(0, contexts, threads + 1).astype(np.int64).tolist()
-
-    def write(units: NDArray, fill: bool) -> None:
-        def part(first: int, last: int) -> None:
-            kernel(hashes[first:last], program, starts[first : last + 1], units, fill)
-
-        if not many:
-            return part(0, contexts)
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, edges, edges[1:]))
-
-    write(np.zeros(0, kind), False)
+    kind = np.int16 if len(hashes) >= MANY and unknowns <= 1 << 15 else np.int32
+    starts = np.zeros(len(hashes) + 1, np.int64)
+    kernel(hashes, program, starts, np.zeros(0, kind), False)
     np.cumsum(starts, out=starts)
     units = np.zeros(starts[-1], kind)
-    write(units, True)
+    kernel(hashes, program, starts, units, True)
     return Terms(starts, units)
 
 

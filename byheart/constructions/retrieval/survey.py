@@ -193,10 +193,8 @@ def _hash(contexts, weights, largest, folds, state, numbers, phi, hashes):
 @njit
 def required(loads, luck):
     """The fewest numbers with which the expected trials are at most 2**luck."""
-    positions, equations = loads.shape[0], 0.0
-    for p in range(positions):
-        equations += loads[p]
-    unknowns = np.int64(max(1.0, (equations - np.int64(luck)) // positions))
+    positions = loads.shape[0]
+    unknowns = np.int64(max(1.0, (loads.sum() - np.int64(luck)) // positions))
     while True:
         run, trials = 0.0, 0.0
         for p in range(positions):
@@ -229,9 +227,7 @@ def _survey(contexts, chain, words, labels, luck, draws, orders, state, best):
     columns, extent, place = contexts.columns, contexts.extent, contexts.place
     cells, last = limits[0], limits.shape[0] - 1
     d, count, top = columns.shape[1], contexts.which.shape[0], 2 * limits[last]
-    ids = 0
-    for i in range(place.shape[0]):
-        ids = max(ids, place[i] + 1)
+    ids = place.max() + 1 if place.shape[0] else 0
     phi, hashes = np.zeros(columns.shape[0] + 1, np.int64), np.zeros(count, np.int64)
     numbers, weights, shares = np.zeros(ids, np.int64), np.zeros(d, np.int64), np.zeros(d)
     fired, cell = np.zeros(count, np.uint64), np.zeros(count, np.int64)
@@ -258,18 +254,15 @@ def _survey(contexts, chain, words, labels, luck, draws, orders, state, best):
             continue
         drawn_from = state[0]
         _hash(contexts, weights, largest, token_folds, state, numbers, phi, hashes)
-        least = most = hashes[0]
-        for i in range(count):
-            least, most = min(least, hashes[i]), max(most, hashes[i])
-        spread = most - least
+        least = hashes.min()
+        spread = hashes.max() - least
         if spread >= top or spread < 0.7 * top and tried < draws:
             wider = 0.95 * top / max(1, spread)
             stretch = min(1.9, stretch * (wider if spread >= top else min(wider, 1.1)))
             continue
         done += 1
         offset = least - np.int64(_uniform(state) * (top - spread))
-        for i in range(count):
-            hashes[i] -= offset
+        hashes -= offset
         unfold(hashes, limits, fired, cell)
         for _ in range(orders if gate_count else 1):
             for j in range(gate_count):  # different ones, not the first three
