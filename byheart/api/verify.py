@@ -230,7 +230,7 @@ def verify(
         verification, ran = _judged(model, held, how, runtime, folder, watch)
     if checked:
         seconds["verify"] = time.perf_counter() - started
-    said = reading = whole = settled = None
+    said = reading = told = whole = settled = None
     columns: tuple[str, ...] = ()
     if dataset is not None and held is not None:
         left_out = [] if isinstance(data, Dataset) else source.unaccepted(data, dataset, loading)
@@ -248,6 +248,7 @@ def verify(
         record = counted(model, held, kind_of(model).prove.contexts(model, held))
         model = replace(model, record=replace(record, conflicts=conflicts))
         reading, whole = dict(dataset.loading), source.covered(data, dataset)
+        told = (*dataset.notes, *source.skipped_note(dataset))
     same = None
     if rebuild and settled is not None:
         watch.stage("building again")
@@ -275,9 +276,7 @@ def verify(
         rebuilt=same,
         change=change,
         reading=reading,
-        reading_notes=None
-        if reading is None or dataset is None
-        else (*dataset.notes, *source.skipped_note(dataset)),
+        reading_notes=told,
         covered=whole,
         command=said,
         unclaimed=columns,
