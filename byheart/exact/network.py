@@ -337,7 +337,7 @@ class Network:
         """The width of kajitsuka2025: the most lanes, hidden units of a block or rows of W_V."""
         hidden = [x.W1.rows for x in self.layers if isinstance(x, FeedForward)]
         heads = [x.tensors["W_V"].rows for x in self.layers if "W_V" in x.tensors]
-        return max(self.width, *hidden, *heads)
+        return max([self.width, *hidden, *heads])
 
     @property
     def depth(self) -> int:
