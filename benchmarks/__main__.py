@@ -56,6 +56,7 @@ TABLE = (
     Benchmark("training", ("docs/measure.md",), 10, "training steps beside plain PyTorch"),
     Benchmark("gpt2", ("docs/measure.md",), 1, "training steps of GPT-2 beside transformers"),
     Benchmark("audit", ("docs/audit.md",), 2, "an audit beside a bare forward pass"),
+    Benchmark("packs", ("docs/benchmark.md",), 20, "published methods where the truth is known"),
     Benchmark("teach", ("docs/teach.md",), 25, "facts in trained checkpoints, beside editors"),
     Benchmark("studio", ("docs/studio.md",), 2, "the local page: start, and 100,000 rows"),
 )

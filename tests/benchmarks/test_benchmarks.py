@@ -21,13 +21,14 @@ SLOW = {
     "effort",
     "stock_int8",
     "float_storage",
+    "packs",
     "studio",
     "teach",
 }  # a search, libraries, servers, trainings
 LIBRARIES = ("onnxruntime", "torch", "gguf", "xllamacpp")
 NEEDS = {"stock_int8": LIBRARIES, "float_model": LIBRARIES,
          "float_storage": (*LIBRARIES, "transformers"), "audit": ("transformers",),
-         "gpt2": ("transformers",), "training": ("torch",)}  # fmt: skip
+         "gpt2": ("transformers",), "training": ("torch",), "packs": ("transformers",)}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
