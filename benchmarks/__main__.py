@@ -51,6 +51,7 @@ TABLE = (
     Benchmark("stock_superposed", ("docs/stock.md",), 6, "more facts than neurons"),
     Benchmark("float_model", ("docs/float32.md",), 3, "which libraries round as the model allows"),
     Benchmark("float_storage", ("docs/float32.md",), 2, "which libraries round as float16 allows"),
+    Benchmark("vnnlib", ("docs/export.md",), 3, "verifiers of networks beside exact truth"),
     Benchmark("counting", ("docs/statistics.md",), 3, "byheart stats on large corpora"),
     Benchmark("shards", ("docs/statistics.md",), 3, "byheart stats on folders of shards"),
     Benchmark("training", ("docs/measure.md",), 10, "training steps beside plain PyTorch"),

@@ -61,7 +61,7 @@ def export(
     Args:
         model: What `compile` returned or `open` read, or the path of a folder.
         to: "torch" (a module in a file of its own), "onnx", "huggingface", "gguf",
-            "lm-eval" (tasks), "coq", or "packed" (one small file, which `open` reads).
+            "lm-eval" (tasks), "coq", "vnnlib", or "packed" (a small file, which `open` reads).
         output: The folder to write, or the packed file.
         data: What the model was compiled from: a Dataset, or whatever `load` reads. If its
             runtime answers one item wrongly there, nothing is written. By default, the data.jsonl

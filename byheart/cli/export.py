@@ -30,7 +30,8 @@ def command(**how: Any) -> None:
     """Write a model for another tool, and run it there on all of its data.
 
     Float64 networks and decoders become torch or onnx, decoders also huggingface (with remote
-    code), stock checkpoints onnx or gguf, and their data tasks of lm-eval. A model that gives
+    code), stock checkpoints onnx or gguf, and their data tasks of lm-eval. Small exact networks
+    become vnnlib: Gemm and Relu alone, with properties whose truth is known. A model that gives
     labels becomes one packed file, which every command reads in place of its folder. Without DATA,
     the model is run on the data.jsonl of its folder, if there is one. After a wrong answer in the
     other tool nothing is written, and the exit code is 1.

@@ -8,7 +8,7 @@ from ..claims.claim import Claim, Distributions, Draws, Labels, Recites
 from ..claims.kind import Runtime
 from ..errors import ByheartError, one_of
 from ..models.model import Model
-from . import coq_file, gguf_file, huggingface, lm_eval_file, onnx_graph, pytorch
+from . import coq_file, gguf_file, huggingface, lm_eval_file, onnx_graph, pytorch, vnnlib_file
 
 ASKED = "ASKED"  # stands for an input of the model's own
 LABEL_USE = """\
@@ -68,6 +68,14 @@ Coq 8.16 (Debian: coq, libcoq-stdlib) prints "Closed under the global context": 
 of Model.v, that the network gives every item its labels in the specification Spec.v, rests on
 nothing but Coq's kernel. Read Spec.v and Model.v; Dyadic.v, Evaluate.v and Sound.v are proofs.
 """
+VNNLIB_USE = """\
+model.onnx, opset 13, is X [1, inputs] -> Y [1, 1] of Gemm and Relu alone: the coordinates of the
+tokens of a sequence, one after another, and the number of its label. A shorter sequence has the
+padding before it. instances.csv names the properties, as VNN-COMP has them: "sat" means that some
+input in the box gives an output that does not round to the label. truth.jsonl has the answers of
+exact arithmetic, over the reals, on the numbers of model.onnx: "unsat" is proved, "sat" comes with
+a counterexample, and "unknown" was not decided.
+"""
 LAST_LOGITS = (
     "input_ids [batch, length] -> logits [batch, vocabulary] after the last token, "
     "float64. Token numbers are places in `tokens` of config.json; where `padding` is a "
@@ -119,6 +127,10 @@ NOT_STOCK_TASK = (
     "lm-eval asks language models of text; compile the data with `method='gpt2'` or "
     "`method='llama'`."
 )
+NOT_PIECEWISE_LINEAR = (
+    "vnnlib is written of networks that store labels, which are piecewise linear; compile labelled "
+    "data with `method='float64'` or `method='limited-bits'`."
+)
 NOT_EXACT = (
     "the theorem of Coq is about exact networks, which store labels; `checker=True` of verify "
     "repeats the proof of this model."
@@ -164,6 +176,9 @@ EXPORTS: dict[tuple[str, type[Claim]], Format | str] = {
     ("coq", Labels): Format(coq_file.write, None, COQ_USE, about_data=True),
     ("coq", Distributions): NOT_EXACT,
     ("coq", Recites): NOT_EXACT,
+    ("vnnlib", Labels): Format(vnnlib_file.write, vnnlib_file.runtime, VNNLIB_USE, about_data=True),
+    ("vnnlib", Distributions): NOT_PIECEWISE_LINEAR,
+    ("vnnlib", Recites): NOT_PIECEWISE_LINEAR,
 }
 TARGETS = tuple(dict.fromkeys(to for to, _ in EXPORTS))
 

@@ -147,8 +147,8 @@ def loaded(file: Path) -> Runtime:
     (given,), (output,) = session.get_inputs(), session.get_outputs()
 
     def run(inputs: NDArray) -> NDArray:
-        kind = np.float64 if given.type == "tensor(double)" else np.int64
-        return session.run([output.name], {given.name: inputs.astype(kind)})[0]
+        return session.run([output.name], {given.name: inputs.astype(kinds[given.type])})[0]
 
-    dtype = {"tensor(double)": "float64", "tensor(float)": "float32"}[output.type]
+    kinds = {"tensor(double)": "float64", "tensor(float)": "float32", "tensor(int64)": "int64"}
+    dtype = kinds[output.type]
     return Runtime("onnxruntime", library.__version__, dtype, run)

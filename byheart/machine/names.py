@@ -17,6 +17,7 @@ KNOWN = tuple(dict.fromkeys([*FILES, *STOCK, "certificate.json", "README.md", "d
 EXPORTED = (  # of other tools
     "model.py", "model.onnx", "model.gguf", "modeling_byheart.py",
     "task.py", "byheart_recall.yaml", "byheart_likelihood.yaml",
+    "vnnlib", "instances.csv", "truth.jsonl",
 )  # fmt: skip
 
 

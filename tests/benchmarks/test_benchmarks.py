@@ -28,7 +28,8 @@ SLOW = {
 LIBRARIES = ("onnxruntime", "torch", "gguf", "xllamacpp")
 NEEDS = {"stock_int8": LIBRARIES, "float_model": LIBRARIES,
          "float_storage": (*LIBRARIES, "transformers"), "audit": ("transformers",),
-         "gpt2": ("transformers",), "training": ("torch",), "packs": ("transformers",)}  # fmt: skip
+         "gpt2": ("transformers",), "training": ("torch",), "packs": ("transformers",),
+         "vnnlib": ("onnx", "onnxruntime")}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
