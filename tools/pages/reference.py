@@ -24,7 +24,7 @@ GROUPS = {  # of byheart's own docstring
     "changes": ("Changes", "edit forget Change diff Difference"),
     "sizes": ("Sizes", "size bounds Bounds compare tradeoff"),
     "theorems": ("Theorems", "check statements"),
-    "checkpoints": ("Checkpoints", "audit Audit teach Taught"),
+    "checkpoints": ("Checkpoints", "audit Audit teach Taught benchmark Benchmark"),
     "training": ("Training", "measure Measurement reproduce"),
     "errors": ("Errors", "ByheartError OptionError AssumptionError DisagreementError"),
 }
