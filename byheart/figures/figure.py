@@ -4,7 +4,7 @@ Drawing needs only the rows: neither torch nor the data file.
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -131,11 +131,21 @@ def captions() -> dict[str, dict[str, Any]]:
 def described(name: str, labels: tuple[str, ...], *code: Any) -> Figure:
     """The figure of this name, with the words that captions.toml has for it and its paper."""
     words = {**captions().get(name.split("-")[0], {}), **captions()[name]}
-    title, paper, data = words.pop("title"), words.pop("paper"), words.pop("data", None)
-    size = tuple(words.pop("size", Figure.size))
+    caption = Caption(**{key: words[key] for key in Caption._fields if key in words})
+    about: dict[str, Any] = {"words": caption, "size": tuple(words.get("size", Figure.size))}
     kinds = dict(zip(("parts", "draw", "table", "finding", "fits"), code, strict=False))
-    about: dict[str, Any] = {"words": Caption(**words), "size": size, "labels": labels}
-    return Figure(name, title, paper, data, **about, **kinds)
+    title, paper, data = words["title"], words["paper"], words.get("data")
+    return Figure(name, title, paper, data, **about, **kinds, labels=labels)
+
+
+def say(name: str, key: str = "finding", /, **numbers: object) -> str:
+    """The sentence that captions.toml has under this key, with these numbers in it."""
+    return captions()[name][key].format(**numbers)
+
+
+def tabulated(name: str, rows: Iterable[tuple[str, ...]]) -> Table:
+    """The table whose columns captions.toml names."""
+    return Table(tuple(captions()[name]["columns"]), tuple(rows))
 
 
 def gap(row: Row) -> float | None:

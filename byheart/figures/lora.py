@@ -12,7 +12,7 @@ from ..lab.protocol import protocol
 from ..lab.sweeps.sweep import SEQUENCES
 from ..lab.trial import Criterion
 from . import morris, plotting
-from .figure import Part, RowsByLabel, Settings, Table, described, make_part
+from .figure import Part, RowsByLabel, Settings, Table, described, make_part, say, tabulated
 from .morris import Trained
 from .plotting import Picture
 
@@ -79,8 +79,7 @@ def table(rows: RowsByLabel) -> Table:
         steps = ", ".join(f"{median(one.at(x)):.2f} with {x:,}" for x in one.steps)
         sizes = f"{one.parameters:,}", f"{one.sequences:,}", f"{one.offered:.2f}"
         lines.append((str(rank or "all parameters"), *sizes, spread, settled, steps))
-    head = ("rank", "trained parameters", "sequences", "bits of the data per parameter")
-    return Table((*head, "bits per parameter", "settled", "by steps"), tuple(lines))
+    return tabulated("lora-capacity", lines)
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -92,10 +91,7 @@ def finding(rows: RowsByLabel) -> str:
     if not adapters:
         return ""
     whole = f" The whole model holds {most[0]:.2f} in each of its own." if 0 in most else ""
-    return (
-        f"Adapters on a fixed base that holds other random sequences hold, in bits per adapter "
-        f"parameter, {', '.join(adapters)}.{whole}"
-    )
+    return say("lora-capacity", adapters=", ".join(adapters)) + whole
 
 
 LABELS = (*(f"r{rank}" for rank in RANKS), FULL)

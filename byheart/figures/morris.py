@@ -20,7 +20,7 @@ from ..lab.sweeps.results import memorised
 from ..lab.sweeps.sweep import SEQUENCES
 from ..lab.trial import Criterion, Row
 from . import plotting
-from .figure import Part, RowsByLabel, Settings, Table, described, make_part
+from .figure import Part, RowsByLabel, Settings, Table, described, make_part, say, tabulated
 from .plotting import Axes, Picture
 from .published import column, read
 
@@ -218,9 +218,7 @@ def table(rows: RowsByLabel) -> Table:
         steps = ", ".join(f"{median(one.at(x)):.2f} with {x:,}" for x in one.steps)
         gains = "; ".join(f"{median(x):+.1%} to {n:,}" for n, x in doublings([one]).items())
         lines.append((*sizes, *bits, f"{one.settled} of {len(one.bits)}", steps, gains))
-    first = ("parameters", "sequences", "bits of the data per parameter", "bits per parameter")
-    rest = ("per stored bit", "settled", "by steps", "gain of twice the steps")
-    return Table((*first, *rest), tuple(lines))
+    return tabulated("morris-capacity", lines)
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -235,14 +233,10 @@ def finding(rows: RowsByLabel) -> str:
     parameters, bits, stored = (column(read("compiled"), name)[-1] for name in names)
     smallest, first = next(iter(by_size(points).items()))
     over = ", ".join(f"{one.middle:.2f} of {one.offered:.2f}" for one in first)
-    return (
-        f"The smallest models, of at most {smallest:,} parameters, hold, in bits each and of "
-        f"what the data has for each, {over}. The most over numbers of sequences: {listed} "
-        f"parameters; published, by summaries of the paper: about {FLOAT32:g} for weights of "
-        f"{STORED} bits, from 500,000 parameters on. A compiled model of {parameters:,.0f} "
-        f"parameters holds {bits / parameters:.0f} bits in each, and {bits / stored:.2f} per bit "
-        "of its code word."
-    )
+    ours = {"smallest": smallest, "over": over, "most": listed}
+    theirs = {"published": FLOAT32, "stored": STORED}
+    compiled = {"parameters": parameters, "each": bits / parameters, "per_bit": bits / stored}
+    return say("morris-capacity", **ours, **theirs, **compiled)
 
 
 MORRIS_CAPACITY = described("morris-capacity", tuple(SETUPS), parts, draw, table, finding)

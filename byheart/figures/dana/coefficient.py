@@ -10,7 +10,7 @@ import numpy as np
 
 from ...pictures import GREEN, GREY, INK
 from .. import plotting
-from ..figure import Part, RowsByLabel, Settings, Table, described
+from ..figure import Part, RowsByLabel, Settings, Table, described, say
 from ..fits import ORDERS, Fit, Floats, affine, least_squares, polynomial, power
 from ..plotting import Axes, Picture
 from ..published import column
@@ -146,12 +146,8 @@ def finding(rows: RowsByLabel) -> str:
         return ""
     residuals = table(rows).rows
     ours, theirs = (min(residuals, key=lambda row: float(row[column]))[0] for column in (1, 2))
-    return (
-        f"The model nearest to our slopes over d is {ours}, and to the published ones {theirs}; "
-        f"the paper's law is c d^3. In the authors' later data the slope grows like "
-        f"d^{later(1, (40, 60)):.1f} from d = 40 to 60 (N = 200), and with three layers like "
-        f"d^{later(3, (7, 13)):.1f} from 7 to 13 (N = 70)."
-    )
+    powers = {"one": later(1, (40, 60)), "three": later(3, (7, 13))}
+    return say("dana-2b", ours=ours, theirs=theirs, **powers)
 
 
 def later(layers: int, ends: tuple[int, int]) -> float:

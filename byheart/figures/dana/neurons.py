@@ -3,7 +3,7 @@
 from ...pictures import GREEN, INK
 from ...theory.dana2024.capacity import accuracy, parameters
 from .. import plotting
-from ..figure import Part, RowsByLabel, Settings, Table, described
+from ..figure import Part, RowsByLabel, Settings, Table, described, say, tabulated
 from ..fits import Fit
 from ..plotting import Picture
 from ..published import column
@@ -105,8 +105,7 @@ def table(rows: RowsByLabel) -> Table:
                 (str(d), name, f"{x:,}", *(accuracies.ranged(some.get(x)) for some in series))
                 for x in sorted({x for some in series[:3] for x in some})
             ]
-    head = ("d", "model", "parameters", "ours", SCHEDULE, PROGRAM, "published")
-    return Table(head, tuple(lines))
+    return tabulated("dana-3", lines)
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -120,10 +119,7 @@ def finding(rows: RowsByLabel) -> str:
     known = [(published("heads", d), published("neurons", d)) for d in HEADS]
     where = {"of our sizes": here, "of the published ones": known, "of the authors' later": later()}
     more = ", ".join(f"{better(pairs)} {name}" for name, pairs in where.items())
-    return (
-        f"Accuracy per 1,000 parameters, ours: {listed}. With as many parameters neurons memorise "
-        f"more than heads at {more}."
-    )
+    return say("dana-3", slopes=listed, more=more)
 
 
 def later() -> list[tuple[accuracies.Points, accuracies.Points]]:

@@ -9,7 +9,7 @@ from ...pictures import INK
 from ...theory.dana2024.associations import mahdavi_memory
 from ...theory.dana2024.capacity import accuracy
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, Table, described, seeds
+from ..figure import Figure, Part, RowsByLabel, Settings, Table, described, say, seeds
 from ..fits import Fit, least_squares
 from ..plotting import Picture
 from . import accuracies, sweeps
@@ -135,17 +135,10 @@ class Scaling(sweeps.Growth):
         if not gains:
             return ""
         most = max(gains, key=lambda x: abs(gains[x]))
-        higher = sum(gain > 0 for gain in gains.values())
-        other = (
-            f" At {len(self.shared)} sizes the architectures differ: d_h is not d there, and the "
-            "heads of the published program share one map to d_h dimensions and one back "
-            "(dana-program has both)."
-        )
-        return (
-            f"Our accuracy is above the published one at {higher} of {len(gains)} sizes; the "
-            f"largest difference is at {self.letter} = {most}: {ours[most][0]:.3f}, published "
-            f"{self.theirs[most][0]:.3f}.{other if self.shared else ''}"
-        )
+        counts = {"higher": sum(gain > 0 for gain in gains.values()), "sizes": len(gains)}
+        both = {"ours": ours[most][0], "theirs": self.theirs[most][0]}
+        other = say("dana", "other", sizes=len(self.shared)) if self.shared else ""
+        return say("dana", letter=self.letter, most=most, **counts, **both) + other
 
     def draw(self, rows: RowsByLabel, picture: Picture) -> None:
         """Our points, published ones, fits, and what is guaranteed."""

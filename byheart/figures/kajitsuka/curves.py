@@ -12,7 +12,7 @@ from ...machine.tables import plural
 from ...pictures import INK
 from .. import plotting
 from ..data import Source
-from ..figure import Figure, Part, RowsByLabel, Settings, Table, described
+from ..figure import Figure, Part, RowsByLabel, Settings, Table, described, say, tabulated
 from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import blocks
@@ -59,9 +59,7 @@ def table(rows: RowsByLabel) -> Table:
             )
             most = f"{known[-1]:.3f}" if len(known) == len(some) else "diverged"
             lines.append((kind, str(depth), loss, accuracy, most, reached))
-    head = ("kind", "blocks", "least loss", "its accuracy", "largest loss",
-            "seeds that reached the criterion")  # fmt: skip
-    return Table(head, tuple(lines))
+    return tabulated("kajitsuka", lines)
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -72,13 +70,9 @@ def finding(rows: RowsByLabel) -> str:
     best = {kind: least(rows.get(kind, ())) for kind in sweeps.KINDS}
     losses = [f"{k} {x[1]:.3f} with {plural(blocks(x[0]), 'block')}" for k, x in best.items() if x]
     row = max(every, key=lambda row: row["predictions"])
-    accuracy = max(row["accuracy"] for row in every)
-    limit = (
-        "the labels contradict each other, so no function of the context has a mean loss below "
-        f"{row['entropy'] / row['predictions']:.4f} or an accuracy above {row['best_accuracy']:.3f}"
-    )
-    if row["best_accuracy"] == 1:
-        limit = f"no labels contradict each other, and the best accuracy is {accuracy:.3f}"
+    limits = {"loss": row["entropy"] / row["predictions"], "best": row["best_accuracy"]}
+    limits["accuracy"] = max(row["accuracy"] for row in every)
+    limit = say("kajitsuka", "limited" if row["best_accuracy"] < 1 else "unlimited", **limits)
     few, many = (reached(rows, end) for end in (min, max))
     against = [
         f"{kind} reaches the criterion in {plural(few[kind], 'training')} with the fewest "

@@ -11,7 +11,7 @@ from ...machine.tables import plural
 from ...pictures import GREEN, INK
 from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from .. import plotting
-from ..figure import Part, RowsByLabel, Settings, Table, described, seeds, spread
+from ..figure import Part, RowsByLabel, Settings, Table, described, say, seeds, spread, tabulated
 from ..fits import Fit, affine, curve, polynomial
 from ..plotting import Picture
 from . import sweeps
@@ -155,14 +155,7 @@ def table(rows: RowsByLabel) -> Table:
             known = settled(some)
             more = f"{growing(some)}, to {known[-1]:,}" if known else "not known"
             lines.append((label, str(setup), answers(some), more, seeds(rows[label])))
-    head = (
-        "set-up",
-        "tokens",
-        "fewest blocks",
-        "more blocks, as far as every seed reached it",
-        "seeds",
-    )
-    return Table(head, tuple(lines))
+    return tabulated("kajitsuka-3", lines)
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -186,14 +179,9 @@ def finding(rows: RowsByLabel) -> str:
     ]
     if never := sum(not known for known in ends.values()):
         missed.append(f"{plural(never, 'set-up')} at the smallest N")
-    return (
-        f"The paper reports growth from N = 600 to 1,700. Here, of {len(some)} set-ups and as far "
-        f"as every seed reached the criterion, all seeds need more blocks at the largest N than "
-        f"any at the smallest in these: {more['all seeds'] or 'none'}; and some seeds do in these: "
-        f"{more['some seeds'] or 'none'}."
-        + (f" Some seed missed it: {', '.join(missed)}." if missed else "")
-        + embedded(rows.get("trained", ()))
-    )
+    growth = {"all": more["all seeds"] or "none", "some": more["some seeds"] or "none"}
+    told = f" Some seed missed it: {', '.join(missed)}." if missed else ""
+    return say("kajitsuka-3", setups=len(some), **growth) + told + embedded(rows.get("trained", ()))
 
 
 KAJITSUKA_3 = described("kajitsuka-3", tuple(SETUPS), parts, draw, table, finding, fits)

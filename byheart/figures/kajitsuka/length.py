@@ -10,7 +10,7 @@ from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from ...theory.kajitsuka2025.sizes import bit_extraction_size
 from .. import plotting
 from ..data import vectors
-from ..figure import Part, RowsByLabel, Settings, Table, described, seeds
+from ..figure import Part, RowsByLabel, Settings, Table, described, seeds, tabulated
 from ..plotting import Picture
 from . import sweeps
 from .blocks import draw_points, listed, ranged
@@ -108,9 +108,8 @@ def table(rows: RowsByLabel) -> Table:
         reached = ranged(one) if one.reached else "not reached"
         least = f"{min(errors):.2g}" if errors else ""
         lines.append((n, reached, str(one.censored), listed(one), least, seeds(one.rows)))
-    head = ("n", "fewest blocks", "seeds that missed it", "tried", "least error", "seeds")
     lines.sort(key=lambda line: ("m" in line[0], int(line[0].split()[0])))
-    return Table(head, tuple(lines))
+    return tabulated("kajitsuka-length", lines)
 
 
 def finding(rows: RowsByLabel) -> str:

@@ -16,7 +16,7 @@ from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
 from ...theory.madden2024.capacity import lemma_1_parameters
 from .. import data, plotting
-from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, seeds
+from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, say, seeds, tabulated
 from ..fits import Fit, curve, polynomial
 from ..plotting import Picture
 from ..published import column, read
@@ -143,8 +143,7 @@ def table(rows: RowsByLabel) -> Table:
         bounds = f"{needed(contexts, words):,} to {contexts:,}"
         published = f"{known['contexts']:,}", str(known["neurons"])
         lines.append((str(stories), f"{contexts:,}", listed, least, bounds, *published))
-    ours = ("stories", "contexts", "least m by seed (and not with)", "trained parameters")
-    return Table((*ours, "m for any distributions", "published: contexts", "m"), tuple(lines))
+    return tabulated("madden-2", lines)
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -166,11 +165,8 @@ def finding(rows: RowsByLabel) -> str:
         if cell.gap is not None
     ]
     more = f" By the authors' protocol here, of 100 stories, {' and '.join(ends)}." if ends else ""
-    return (
-        f"With random embeddings and attention that are not trained, the least m within 1 % of "
-        f"the entropy is {' and '.join(said)}; published: {min(theirs)} to {max(theirs)}. For any "
-        f"distributions it takes about as many neurons as contexts.{more}"
-    )
+    published = {"least": min(theirs), "most": max(theirs)}
+    return say("madden-2", ours=" and ".join(said), **published) + more
 
 
 MADDEN_2 = described("madden-2", (cells.FAST, cells.PAPERS), parts, draw, table, finding, fits)

@@ -13,7 +13,7 @@ from ...lab.sweeps.sweep import SEQUENCES
 from ...pictures import GREEN, INK
 from ...theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
 from .. import data, plotting
-from ..figure import Part, RowsByLabel, Settings, Table, described, make_part
+from ..figure import Part, RowsByLabel, Settings, Table, described, make_part, say, tabulated
 from ..fits import Fit, curve, polynomial
 from ..plotting import Axes, Picture
 from ..published import column, read
@@ -161,8 +161,7 @@ def table(rows: RowsByLabel) -> Table:
     for at in compared(rows):
         gaps = (ours[at].gap, theirs[at].gap, known.get(at))
         lines.append((*map(str, at), *("" if gap is None else f"{gap:.3g}" for gap in gaps)))
-    head = ("stories", "m", "gap, ours", "gap, the authors' protocol here", "gap, published")
-    return Table(head, tuple(lines))
+    return tabulated("madden-1", lines)
 
 
 def finding(rows: RowsByLabel) -> str:
@@ -176,10 +175,7 @@ def finding(rows: RowsByLabel) -> str:
         neurons = cells.place(best)[1] if best else f"not reached with up to {tried}"
         ends.append(f"{neurons} for {stories:,} stories")
     theirs = [int(m) for m in column(read("madden-smallest"), "neurons")]
-    return (
-        f"The smallest m within 1 % of the entropy is {' and '.join(ends)}; published, on powers "
-        f"of two: {min(theirs)} to {max(theirs)}."
-    )
+    return say("madden-1", ends=" and ".join(ends), least=min(theirs), most=max(theirs))
 
 
 MADDEN_1 = described("madden-1", LABELS, parts, draw, table, finding, fits)
