@@ -582,7 +582,7 @@ def test_heavy_libraries_have_their_place():
         part = path.relative_to(PACKAGE).parts[0]
         own = {
             "data": {"datasets", "pyarrow"},
-            "exports": {"torch", "transformers"},
+            "exports": {"torch", "transformers", "datasets"},
             "lab": TRAINS - {"ray"},
             "machine": {"ray"},
             "auditing": LOADS,

@@ -16,6 +16,7 @@ from byheart.api.compile import compile
 from byheart.claims.claim import Distributions, Labels
 from byheart.cli import main
 from byheart.data.load import from_rows, load
+from byheart.data.readers import raw
 from byheart.errors import ByheartError
 from byheart.exports import exporting, formats, onnx_graph, packages, pytorch
 from byheart.exports.exporting import export
@@ -326,7 +327,7 @@ def test_a_package_that_is_missing_is_one_sentence(monkeypatch):
     def absent(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(packages, "import_module", absent)
+    monkeypatch.setattr(raw, "import_module", absent)
     for name, extra in packages.EXTRAS.items():
         with pytest.raises(ByheartError, match=re.escape(f"not installed; run: {remedy(extra)}")):
             packages.package(name, "this")
