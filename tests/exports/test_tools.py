@@ -132,10 +132,11 @@ def test_the_blocks_of_a_tool_run(tool, names):
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", ["peft", "trl"])
 def test_the_blocks_of_training_run(tool, names):
-    """And with a larger reach, all facts bear the ten steps."""
+    """Facts are lost, but by LoRA in Llama; with a larger reach, all bear the ten steps."""
     pytest.importorskip(tool)
     torch = pytest.importorskip("torch")
     found = run_section("peft and trl", names, f"needs {tool};")
+    assert (found["after"] == 64) == (tool == "peft" and is_llama(found))
     method = "llama" if is_llama(found) else "gpt2"
     reading = "--input prompt --label answer --tokenizer single.pack/tokenizer.json".split()
     if tool == "trl":
