@@ -199,6 +199,7 @@ def test_data_of_the_user_takes_the_place_of_made_up_facts(tmp_path):
     [
         ("none", {}, "there is no pack 'none'; there are: single"),
         ("single", {"family": "bert"}, "family must be gpt2 or llama"),
+        ("superposed", {"family": "llama"}, "is of gpt2 alone"),
         ("single", {"forgotten": 40}, "fewer than all facts"),
         ("single", {"base": "x"}, "has no base"),
         ("contexts", {"data": "x.jsonl"}, "facts of its own form"),

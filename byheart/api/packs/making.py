@@ -63,6 +63,8 @@ def pack(
     one_of(layouts.LAYOUTS, layout=layout)
     if family not in FAMILIES:
         raise OptionError("family", family, f"must be {' or '.join(FAMILIES)}")
+    if family != "gpt2" and "superposed" in kind.options:
+        raise ByheartError(f"the pack {name} is of gpt2 alone; leave out `family`.")
     most = max(sizes["subjects"], sizes["objects"])
     if relations > len(RELATIONS) or sizes["objects"] < 2 or most > 5000:
         raise ByheartError(
