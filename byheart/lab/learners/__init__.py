@@ -50,7 +50,7 @@ def learner(
     """A learner with random initial weights, those of residual branches multiplied by `shrink`."""
     import torch
 
-    from .decoders.decoder import Decoder, Program
+    from .decoders.decoder import Decoder
     from .gpt2 import GPT2
     from .kajitsuka2025 import start
     from .lora import LoRA
@@ -58,8 +58,7 @@ def learner(
     generator = torch.Generator().manual_seed(seed)
     record = trainable(architecture.name)
     if record.decoder:
-        kind = Program if record.shared else Decoder
-        return kind(architecture, generator)
+        return Decoder(architecture, generator)
     if record.problem == "prefixes":
         return (LoRA if architecture.name == ADAPTED else GPT2)(architecture, generator, shrink)
     return start(architecture, problem, generator, shrink)

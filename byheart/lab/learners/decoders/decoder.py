@@ -63,6 +63,10 @@ class Decoder:
         if heads:
             scale = 1 / math.sqrt(self.narrow) if record.scaled else 1.0
             self.heads = Heads(Maps(self.tensors), heads, scale)
+        self.compress = self.tensors.get("compress.weight")
+        self.decompress = self.tensors.get("decompress.weight")
+        if self.shared:  # C e(t) of all tokens, and the gradient of it
+            self.compressed, self.to_compressed = torch.zeros(2, len(self.embedding), self.narrow)
         self.hidden = Hidden(self.tensors) if "hidden.weight" in shapes else None
         self.room = Buffers()
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
@@ -103,75 +107,52 @@ class Decoder:
 
     def _forward(self, work: Work) -> None:
         """Compute the input of the output layer."""
-        index, d = work.indices, self.width
-        tables = flat(self.embedding), flat(self.positions)
-        attention.gather(*tables, index.tokens, index.places, work.vectors.array, d)
-        if self.skip:
-            attention.pick(work.vectors.array, index.last, work.attended.array, d)
+        index, table = work.indices, self.embedding
+        if self.compress is not None:
+            table = torch.mm(table, self.compress.T, out=self.compressed)
+        tables, pairs = (flat(table), flat(self.positions)), (index.tokens, index.places)
+        attention.gather(*tables, *pairs, work.vectors.array, self.narrow)
+        if self.skip and not self.shared:
+            attention.pick(work.vectors.array, index.last, work.attended.array, self.width)
         else:
             work.attended.rows.zero_()
         if self.heads and work.tables:
             self.heads.forward(work.tables, work.vectors, work.attended)
         if self.hidden and work.activations:
             self.hidden.forward(work.activations, work.attended)
+        if self.shared:
+            last = work.last.rows
+            attention.pick(flat(self.embedding), index.asking, work.last.array, self.width)
+            if self.decompress is None:
+                last.add_(work.attended.rows)
+            else:
+                last.addmm_(work.attended.rows, self.decompress.T)
 
     def _backward(self, work: Work) -> None:
         """Write all gradients but those of the output layer; those of tables begin at 0."""
-        index, d, errors = work.indices, self.width, work.vectors.error_array
-        if self.hidden and work.activations:
-            self.hidden.backward(work.activations, work.attended)
-        if self.skip:
-            attention.unpick(errors, index.last, work.attended.error_array, d)
-        if self.heads and work.tables:
-            self.heads.backward(work.tables, work.vectors, work.attended)
-        gradients = flat(gradient(self.embedding)), flat(gradient(self.positions))
-        attention.scatter(*gradients, index.tokens, index.places, errors, d)
-
-
-class Program(Decoder):
-    """The program of Dana et al., whose vectors and attended rows have d_h coordinates."""
-
-    def __init__(self, architecture: Architecture, generator: torch.Generator) -> None:
-        super().__init__(architecture, generator)
-        self.compress = self.tensors.get("compress.weight")
-        self.decompress = self.tensors.get("decompress.weight")
-        self.compressed, self.to_compressed = torch.zeros(2, len(self.embedding), self.narrow)
-
-    def _forward(self, work: Work) -> None:
-        index, last = work.indices, work.last.rows
-        assert self.heads is not None
-        if self.compress is None:
-            self.compressed.copy_(self.embedding)
-        else:
-            torch.mm(self.embedding, self.compress.T, out=self.compressed)
-        tables = flat(self.compressed), flat(self.positions)
-        attention.gather(*tables, index.tokens, index.places, work.vectors.array, self.narrow)
-        work.attended.rows.zero_()
-        self.heads.forward(work.tables, work.vectors, work.attended)
-        attention.pick(flat(self.embedding), index.asking, work.last.array, self.width)
-        if self.decompress is None:
-            last.add_(work.attended.rows)
-        else:
-            last.addmm_(work.attended.rows, self.decompress.T)
-
-    def _backward(self, work: Work) -> None:
         index, last, attended, vectors = work.indices, work.last, work.attended, work.vectors
-        assert self.heads is not None
-        to_embedding, to_positions = gradient(self.embedding), gradient(self.positions)
-        attention.unpick(flat(to_embedding), index.asking, last.error_array, self.width)
-        if self.decompress is None:
-            attended.errors.copy_(last.errors)
-        else:
-            torch.mm(last.errors.T, attended.rows, out=gradient(self.decompress))
-            torch.mm(last.errors, self.decompress, out=attended.errors)
-        self.heads.backward(work.tables, vectors, attended)
-        gradients = flat(self.to_compressed.zero_()), flat(to_positions)
-        attention.scatter(*gradients, index.tokens, index.places, vectors.error_array, self.narrow)
-        if self.compress is None:
-            to_embedding.add_(self.to_compressed)
-        else:
-            torch.mm(self.to_compressed.T, self.embedding, out=gradient(self.compress))
-            to_embedding.addmm_(self.to_compressed, self.compress)
+        to_table = to_embedding = gradient(self.embedding)
+        if self.hidden and work.activations:
+            self.hidden.backward(work.activations, attended)
+        if self.shared:
+            to_table = self.to_compressed.zero_()
+            attention.unpick(flat(to_embedding), index.asking, last.error_array, self.width)
+            if self.decompress is None:
+                attended.errors.copy_(last.errors)
+            else:
+                torch.mm(last.errors.T, attended.rows, out=gradient(self.decompress))
+                torch.mm(last.errors, self.decompress, out=attended.errors)
+        elif self.skip:
+            attention.unpick(vectors.error_array, index.last, attended.error_array, self.width)
+        if self.heads and work.tables:
+            self.heads.backward(work.tables, vectors, attended)
+        gradients, pairs = (to_table, gradient(self.positions)), (index.tokens, index.places)
+        attention.scatter(*map(flat, gradients), *pairs, vectors.error_array, self.narrow)
+        if self.compress is not None:
+            torch.mm(to_table.T, self.embedding, out=gradient(self.compress))
+            to_embedding.addmm_(to_table, self.compress)
+        elif self.shared:
+            to_embedding.add_(to_table)
 
 
 def started(
