@@ -17,15 +17,9 @@ from ..data.targets import vocabulary_of, words_of
 from ..errors import ByheartError
 from ..machine.swap import appearing
 
-NAMES = {  # of a layer's tensors in the stock checkpoint, where maps are [inputs, outputs]
-    "norm_1": "ln_1",
-    "attention.in": "attn.c_attn",
-    "attention.out": "attn.c_proj",
-    "norm_2": "ln_2",
-    "hidden": "mlp.c_fc",
-    "down": "mlp.c_proj",
-}
-WHOLE = {"embedding": "wte", "positions": "wpe", "norm": "ln_f"}
+# names of tensors and sizes in the stock checkpoint, where maps are [inputs, outputs], and what
+# else config.json has
+STOCK = json.loads(Path(__file__).with_name("gpt2.json").read_text("ascii"))
 
 
 def check_ids(dataset: Dataset) -> None:
@@ -44,33 +38,18 @@ def stock(tensors: dict[str, NDArray]) -> dict[str, NDArray]:
     renamed = {}
     for name, array in tensors.items():
         part, _, kind = name.rpartition(".")
-        if part in WHOLE:
-            renamed[f"transformer.{WHOLE[part]}.{kind}"] = np.ascontiguousarray(array)
-            continue
-        _, layer, inner = part.split(".", 2)
-        array = array.T if array.ndim == 2 else array
-        renamed[f"transformer.h.{layer}.{NAMES[inner]}.{kind}"] = np.ascontiguousarray(array)
+        place = ""
+        if part.startswith("layers."):
+            _, layer, part = part.split(".", 2)
+            place, array = f"h.{layer}.", array.T
+        own = f"transformer.{place}{STOCK['tensors'][part]}.{kind}"
+        renamed[own] = np.ascontiguousarray(array)
     return renamed
 
 
 def config(architecture: Architecture) -> dict[str, Any]:
-    sizes = architecture.sizes
-    return {
-        "architectures": ["GPT2LMHeadModel"],
-        "model_type": "gpt2",
-        "vocab_size": sizes["vocabulary"],
-        "n_positions": sizes["length"],
-        "n_embd": sizes["dimension"],
-        "n_layer": sizes["layers"],
-        "n_head": sizes["heads"],
-        "n_inner": sizes["width"],
-        "activation_function": "gelu_new",
-        "layer_norm_epsilon": 1e-5,
-        **dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), 0.0),
-        **dict.fromkeys(("bos_token_id", "eos_token_id"), None),
-        "tie_word_embeddings": True,
-        "dtype": "float32",
-    }
+    sizes = {key: architecture.sizes[name] for key, name in STOCK["sizes"].items()}
+    return STOCK["config"] | sizes
 
 
 def save(architecture: Architecture, tensors: dict[str, NDArray], target: Path) -> None:
