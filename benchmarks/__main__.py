@@ -49,6 +49,7 @@ TABLE = (
     Benchmark("stock_mutations", ("docs/stock.md",), 20, "damaged checkpoints"),
     Benchmark("stock_distributions", ("docs/stock.md",), 2, "several answers per prompt"),
     Benchmark("stock_superposed", ("docs/stock.md",), 6, "more facts than neurons"),
+    Benchmark("dense_memories", ("docs/stock.md",), 3, "memories solved and trained"),
     Benchmark("float_model", ("docs/float32.md",), 3, "which libraries round as the model allows"),
     Benchmark("float_storage", ("docs/float32.md",), 2, "which libraries round as float16 allows"),
     Benchmark("vnnlib", ("docs/export.md",), 3, "verifiers of networks beside exact truth"),
