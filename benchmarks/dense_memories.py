@@ -318,6 +318,11 @@ def markdown(rows: list[dict]) -> str:
         shares = [f"{1000 * row[x] / row['memory']:.0f}" if row["memory"] else "-"
                   for x in ("facts", "predictions")]  # fmt: skip
         evidence = {"memory alone": "proved, of the memory alone"}.get(row["evidence"])
+        if not row["memory"]:
+            none = ("-", "-", "-", "-", "not proved", "-")
+            body.append((f"{row['facts']:,}, {row['tokenizer']}", FORMS[row["form"]],
+                         f"{row['neurons']} or fewer", *none))  # fmt: skip
+            continue
         body.append(
             (f"{row['facts']:,}, {row['tokenizer']}", FORMS[row["form"]], row["neurons"],
              row["memory"], *shares, of(row["right"], row["predictions"]),
