@@ -5,16 +5,15 @@ Drawing needs only the rows: neither torch nor the data file.
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..data.dataset import Dataset
-from ..lab.protocol import Protocol
-from ..lab.sweeps.sweep import Axis, Sweep
-from ..lab.trial import Criterion, Row
+from ..lab.sweeps.sweep import Sweep
+from ..lab.trial import Row
 from .fits import Fit
 from .plotting import Picture
 
@@ -47,22 +46,10 @@ class Part(NamedTuple):
     dataset: Dataset
 
 
-def make_part(
-    label: str,
-    dataset: Dataset,
-    architecture: str,
-    sizes: Mapping[str, int],
-    axes: tuple[Axis, ...],
-    protocol: Protocol,
-    criterion: Criterion,
-    seeds: int,
-    find: bool = False,
-    **options: str,
-) -> Part:
-    """A sweep of this dataset; options are what else identifies its data."""
+def make_part(label: str, dataset: Dataset, sweep: Sweep, **options: str) -> Part:
+    """The sweep with this dataset as its data; options are what else identifies it."""
     data = {"sha256": dataset.sha256(), **options}
-    sweep = Sweep(architecture, sizes, axes, data, protocol, criterion, seeds, find)
-    return Part(label, sweep, dataset)
+    return Part(label, replace(sweep, data=data), dataset)
 
 
 class Table(NamedTuple):

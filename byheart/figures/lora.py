@@ -9,7 +9,7 @@ from statistics import median
 
 from ..data.generate import uniform
 from ..lab.protocol import protocol
-from ..lab.sweeps.sweep import SEQUENCES
+from ..lab.sweeps.sweep import SEQUENCES, Sweep
 from ..lab.trial import Criterion
 from . import morris, plotting
 from .figure import Part, RowsByLabel, Settings, Table, described, make_part, say, tabulated
@@ -33,8 +33,9 @@ def parts(settings: Settings) -> list[Part]:
     for rank in RANKS:
         sizes = {"layers": morris.LAYERS, "dimension": DIMENSION, "heads": morris.HEADS}
         counts = ((SEQUENCES, tuple(rank * n for n in COUNTS)),)
-        how = (counts, fast, plateau, settings.repeats(3))
-        found.append(make_part(f"r{rank}", dataset, "gpt2-lora", {**sizes, "rank": rank}, *how))
+        how = fast, plateau, settings.repeats(3)
+        sweep = Sweep("gpt2-lora", {**sizes, "rank": rank}, counts, {}, *how)
+        found.append(make_part(f"r{rank}", dataset, sweep))
     return found + [x for x in morris.parts(settings) if x.label == FULL]
 
 

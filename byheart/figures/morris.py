@@ -17,7 +17,7 @@ from ..data.generate import uniform
 from ..lab.protocol import protocol
 from ..lab.sweeps.capacity import FULL, STORED
 from ..lab.sweeps.results import memorised
-from ..lab.sweeps.sweep import SEQUENCES
+from ..lab.sweeps.sweep import SEQUENCES, Sweep
 from ..lab.trial import Criterion, Row
 from . import plotting
 from .figure import Part, RowsByLabel, Settings, Table, described, make_part, say, tabulated
@@ -69,7 +69,8 @@ def parts(settings: Settings) -> list[Part]:
         sizes = {"layers": LAYERS, "dimension": one.dimension, "heads": HEADS}
         axes, how = ((SEQUENCES, (one.sequences,)),), replace(fast, attempts=tuple(doubled))
         plateau, seeds = Criterion("plateau", ENOUGH), settings.repeats(one.seeds)
-        parts.append(make_part(label, dataset, "gpt2", sizes, axes, how, plateau, seeds))
+        sweep = Sweep("gpt2", sizes, axes, {}, how, plateau, seeds)
+        parts.append(make_part(label, dataset, sweep))
     return parts
 
 

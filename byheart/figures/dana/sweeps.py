@@ -12,6 +12,7 @@ from typing import Any
 
 from ...lab.protocol import protocol
 from ...lab.sweeps.axes import values
+from ...lab.sweeps.sweep import Sweep
 from ...lab.trial import Criterion
 from ..data import bigrams
 from ..figure import Part, Settings, make_part
@@ -63,8 +64,8 @@ def part(
     if settings.quick:
         how = replace(how, attempts=(replace(how.attempts[0], steps=QUICK_STEPS),))
     criterion, seeds = Criterion("accuracy", 1.0), settings.repeats(1 if settings.quick else seeds)
-    table = bigrams(vocabulary, TABLE)
-    return make_part(label, table, architecture, dict(sizes), axes, how, criterion, seeds)
+    sweep = Sweep(architecture, dict(sizes), axes, {}, how, criterion, seeds)
+    return make_part(label, bigrams(vocabulary, TABLE), sweep)
 
 
 def program(

@@ -17,6 +17,7 @@ from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import blocks
 from .growth import embedded
+from .setups import TABLE
 
 WIDTH = 9.0
 POINTS = 50  # per curve
@@ -139,13 +140,9 @@ def shade(place: float) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def figure(
-    name: str,
-    load: Callable[[Source, int], Dataset],
-    sequences: int,
-    depths_by_kind: dict[str, tuple[int, ...]],
-) -> Figure:
-    """Training curves of this many sequences of a dataset, by kind of part and depth."""
+def figure(name: str, load: Callable[[Source, int], Dataset]) -> Figure:
+    """Training curves of the first sequences of a dataset, by kind of part and depth."""
+    sequences, depths_by_kind = (TABLE["curves"][name][key] for key in ("sequences", "depths"))
 
     def parts(settings: Settings) -> list[Part]:
         """One training of every depth, by each kind of protocol."""
@@ -154,21 +151,11 @@ def figure(
         for kind, depths in ({"trained": QUICK} if settings.quick else depths_by_kind).items():
             how = sweeps.protocol_of(kind, POINTS, trials=TRIALS)
             seeds = settings.repeats(1 if settings.quick else SEEDS[kind])
-            parts.append(sweeps.part(kind, dataset, (("layers", depths),), how, seeds))
+            parts.append(sweeps.part(kind, dataset, (("layers", tuple(depths)),), how, seeds))
         return parts
 
     return described(name, tuple(depths_by_kind), parts, draw, table, finding)
 
 
-KAJITSUKA_1 = figure(
-    "kajitsuka-1",
-    sweeps.multinli,
-    2000,
-    {**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
-)
-KAJITSUKA_2 = figure(
-    "kajitsuka-2",
-    sweeps.imdb,
-    3000,
-    {"trained": (1, 10, 20, 30, 40), "frozen": (1, 20, 40), "paper": (1, 20, 40)},
-)
+KAJITSUKA_1 = figure("kajitsuka-1", sweeps.multinli)
+KAJITSUKA_2 = figure("kajitsuka-2", sweeps.imdb)

@@ -12,7 +12,7 @@ from ...data.dataset import Dataset
 from ...data.load import from_rows
 from ...data.readers.text import WORD
 from ...lab.protocol import Protocol, protocol
-from ...lab.sweeps.sweep import Axis
+from ...lab.sweeps.sweep import Axis, Sweep
 from ...lab.trial import Criterion
 from .. import data
 from ..figure import Part, make_part
@@ -78,7 +78,8 @@ def part(
     """A sweep over blocks: `layers` of them before attention, and as many after it."""
     sizes = {"dimension": dimension} | ({"coordinates": coordinates} if coordinates else {})
     near = Criterion("loss", THRESHOLD)
-    return make_part(label, dataset, ARCHITECTURE, sizes, axes, how, near, seeds, find, **options)
+    sweep = Sweep(ARCHITECTURE, sizes, axes, {}, how, near, seeds, find)
+    return make_part(label, dataset, sweep, **options)
 
 
 def protocol_of(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...lab.protocol import protocol
 from ...lab.sweeps.results import Smallest
-from ...lab.sweeps.sweep import SEQUENCES
+from ...lab.sweeps.sweep import SEQUENCES, Sweep
 from ...lab.trial import Row
 from ...theory.madden2024.capacity import lemma_1_parameters
 from .. import data, plotting
@@ -48,8 +48,8 @@ def parts(settings: Settings) -> list[Part]:
         axes = ((SEQUENCES, tuple(n * cells.PREDICTED for n in counts)), ("neurons", neurons))
         how = replace(protocol("madden2024", name), frozen=FROZEN)
         rest = (how, cells.CRITERION, settings.repeats(repeats), name == cells.FAST)
-        sizes = {"dimension": DIMENSION}
-        parts.append(make_part(name, dataset, "madden2024", sizes, axes, *rest))
+        sweep = Sweep("madden2024", {"dimension": DIMENSION}, axes, {}, *rest)
+        parts.append(make_part(name, dataset, sweep))
     return parts
 
 

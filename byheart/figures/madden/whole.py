@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...lab.protocol import protocol
-from ...lab.sweeps.sweep import SEQUENCES
+from ...lab.sweeps.sweep import SEQUENCES, Sweep
 from ...pictures import GREEN, INK
 from ...theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
 from .. import data, plotting
@@ -42,7 +42,8 @@ def parts(settings: Settings) -> list[Part]:
     for label, name, counts, neurons, seeds in wanted:
         axes = ((SEQUENCES, tuple(n * cells.PREDICTED for n in counts)), ("neurons", neurons))
         how = protocol("madden2024", name), cells.CRITERION, settings.repeats(seeds)
-        parts.append(make_part(label, dataset, "madden2024", {"dimension": 16}, axes, *how))
+        sweep = Sweep("madden2024", {"dimension": 16}, axes, {}, *how)
+        parts.append(make_part(label, dataset, sweep))
     return parts
 
 
