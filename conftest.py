@@ -6,6 +6,7 @@ has a deadline, because machines differ.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -16,6 +17,10 @@ import bad_examples
 
 # Before numpy is loaded: small products are slower with several threads, by far on a busy machine.
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+# In the background of a shell interrupts are ignored, and by all programs that are started there.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXPLORE = os.environ.get("HYPOTHESIS_PROFILE") == "explore"
 NO_CLOCK = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # of busy machines
