@@ -75,12 +75,8 @@ def criterion(text: str) -> Criterion:
     except ValueError:
         number = 0
     if kind not in CRITERIA or not 0 < number < math.inf:
-        raise OptionError(
-            "criterion",
-            text,
-            "must be 'gap=SHARE', 'loss=NATS', 'accuracy=SHARE' or 'plateau=SHARE', such as "
-            "'gap=0.01'",
-        )
+        kinds = "'gap=SHARE', 'loss=NATS', 'accuracy=SHARE' or 'plateau=SHARE'"
+        raise OptionError("criterion", text, f"must be {kinds}, such as 'gap=0.01'")
     if kind == "accuracy" and number > 1:
         raise ByheartError(f"an accuracy is at most 1, not {number:g}.")
     return Criterion(kind, number)

@@ -1,6 +1,7 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -107,10 +108,8 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
         if answers:
             by_size = next(iter(answers.values()))
             needed = [needed_blocks(by_size[N].rows[0]) for N in sorted(by_size)]
-            name, colour = "Theorem 4.2: some labels need", plotting.BOUND
-            axes.plot(
-                sorted(by_size), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1
-            )
+            look: dict[str, Any] = {"color": plotting.BOUND, "linewidth": 1.3, "zorder": 1}
+            axes.plot(sorted(by_size), needed, "--", label="Theorem 4.2: some labels need", **look)
         plotting.finish(axes, title, "sequences N", "#blocks")
         axes.locator_params(axis="y", integer=True)
         named = [*zip(*axes.get_legend_handles_labels(), strict=True)]

@@ -23,8 +23,8 @@ from ..published import column, read
 from . import cells
 
 DIMENSION = 16
-STORIES = (100, 200, 400, 700, 1000)
-NEURONS = (12, 16, 24, 40, 64, 96, 128)
+STORIES: tuple[int, ...] = (100, 200, 400, 700, 1000)
+NEURONS: tuple[int, ...] = (12, 16, 24, 40, 64, 96, 128)
 SEEDS = 3
 ORIENTATION = (100, 32)  # stories and neurons that the authors' protocol is run on
 FROZEN = (
@@ -37,13 +37,9 @@ def parts(settings: Settings) -> list[Part]:
     """The search for the smallest m, and one cell by the authors' protocol."""
     stories = STORIES[:2] if settings.quick else STORIES
     dataset = cells.predictions(data.stories(settings.data), max(stories))
-    wanted: list[tuple[str, tuple[int, ...], tuple[int, ...], int]] = [
-        (cells.FAST, stories, NEURONS, SEEDS),
-        (cells.PAPERS, ORIENTATION[:1], ORIENTATION[1:], 1),
-    ]
-    if settings.quick:
-        wanted = [(cells.FAST, stories, NEURONS, 1)]
-    parts = []
+    parts, wanted = [], [(cells.FAST, stories, NEURONS, 1 if settings.quick else SEEDS)]
+    if not settings.quick:
+        wanted.append((cells.PAPERS, ORIENTATION[:1], ORIENTATION[1:], 1))
     for name, counts, neurons, repeats in wanted:
         axes = ((SEQUENCES, tuple(n * cells.PREDICTED for n in counts)), ("neurons", neurons))
         how = replace(protocol("madden2024", name), frozen=FROZEN)

@@ -133,10 +133,7 @@ def _learnt(tensors: Exact, part: str, lanes: int) -> list[exact.FeedForward]:
 
 
 def _matrix(values: NDArray, rows: int, columns: int) -> exact.Matrix:
-    entries: dict[tuple[int, int], exact.Number] = {
-        (r, c): value for r, row in enumerate(values.tolist()) for c, value in enumerate(row)
-    }
-    return exact.matrix(rows, columns, entries)
+    return exact.matrix(rows, columns, dict(np.ndenumerate(values)))
 
 
 def readout(logits: Logits, slope: int) -> tuple[exact.Relu | exact.Linear, ...]:
