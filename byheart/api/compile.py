@@ -86,9 +86,8 @@ def compile(
     if isinstance(data, Dataset):
         dataset_of(data, loading)  # refuses options of a file
     dataset = dataset_of(data_for_method(data, named, loading))
-    construction = named or configure.configured(
-        configure.default_method(dataset), form, seed, options
-    )
+    default = configure.default_method(dataset)
+    construction = named or configure.configured(default, form, seed, options)
     construction = configure.with_positions(construction, dataset)
     started = time.perf_counter()
     configure.check_fits(construction, dataset)

@@ -131,11 +131,7 @@ def _checkpoints(
 def stated(model: Model) -> dict[str, Any]:
     """What a model is apart from its parameters, by the names that its files give it."""
     store = kind_of(model).store
-    found: dict[str, Any] = {
-        "number": model.number,
-        "tokens": model.tokens,
-        "labels": model.claim.labels,
-    }
+    found = dict[str, Any](number=model.number, tokens=model.tokens, labels=model.claim.labels)
     for name, x in (store.describe(model) | store.certificate(model.claim)).items():
         inside = x.items() if isinstance(x, dict) else ()
         found |= {f"{name}.{key}": y for key, y in inside} or {name: x}

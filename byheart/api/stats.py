@@ -57,10 +57,8 @@ class Stats(Statistics):
             **super().json(),
             **picked(self, "shown conflicting counted=shards"),
         }
-        for optional in ("conflicting", "counted"):
-            if answer[optional] is None:
-                del answer[optional]
-        return answer
+        optional = ("conflicting", "counted")
+        return {x: y for x, y in answer.items() if y is not None or x not in optional}
 
 
 def stats(

@@ -73,8 +73,7 @@ def pieces(values: "NDArray | Windows", starts: Ints, lengths: Ints) -> "NDArray
     Very many numbers stay where they are if most of them overlap. A piece of windows lies in one.
     """
     if isinstance(values, Windows):
-        starts = values.origin(starts)
-        values = values.values
+        starts, values = values.origin(starts), values.values
     if int(lengths.sum()) > max(WRITTEN, OVERLAP * len(values)):
         return Windows(values, starts, offsets(lengths))
     return take(values, starts, lengths)
@@ -199,8 +198,7 @@ def places(starts: Ints, lengths: Ints) -> Ints:
 def take(values: "NDArray | Windows", starts: Ints, lengths: Ints) -> NDArray:
     """The pieces values[starts[i] : starts[i] + lengths[i]], one after another, written out."""
     if isinstance(values, Windows):
-        starts = values.origin(starts)
-        values = values.values
+        starts, values = values.origin(starts), values.values
     ends = offsets(lengths)
     result = np.empty(ends[-1], values.dtype)
     for a, b in blocks(ends):

@@ -352,10 +352,8 @@ def applicable(
         named = () if objects.has_names(path) else ("input", "label", "count", *TEMPLATE)
         if named and "input" in options and "numeric" not in options:
             options = {**BEFORE, **options}
-        inside = isinstance(path, Mapping)
-        options = {
-            x: y for x, y in options.items() if x not in named and (x != "records" or inside)
-        }
+        left = named if isinstance(path, Mapping) else (*named, "records")
+        options = {x: y for x, y in options.items() if x not in left}
     if given is None and (kind not in READERS or kind == ".txt"):
         kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
     kept = {

@@ -65,10 +65,8 @@ def plain_rows(rows: Iterable, source: str) -> Iterator[Placed]:
                 f"{source}, row {place}: give (input, label) or (input, label, count)."
             )
         tokens, label, count = (*map(plain, row), 1)[:3]
-        yield (
-            place,
-            (list(map(plain, tokens)) if isinstance(tokens, list) else tokens, label, count),
-        )
+        tokens = list(map(plain, tokens)) if isinstance(tokens, list) else tokens
+        yield place, (tokens, label, count)
 
 
 def pack(rows: Iterable[Placed], source: str, unit: str = "line") -> dict[str, Any]:

@@ -38,6 +38,7 @@ from ..errors import AssumptionError
 from ..exact import network as exact
 
 Form = Mapping[int, exact.Number]  # a linear form: weight by lane
+Entries = dict[tuple[int, int], exact.Number]  # of a matrix, by row and column
 Unit = tuple[Form, Form]  # what goes into a relu, and where its value is written
 Head = tuple[Sequence[Form], Sequence[Form], Form, Form]  # queries, keys, value, outputs
 
@@ -133,10 +134,7 @@ class _Lanes:
 def hard_attention(width: int, heads: Sequence[Head], stage: str = "attend") -> exact.HardAttention:
     """The heads as one layer of a stream with this many lanes."""
     size = max(len(queries) for queries, *_ in heads)
-    q: dict[tuple[int, int], exact.Number] = {}
-    k: dict[tuple[int, int], exact.Number] = {}
-    v: dict[tuple[int, int], exact.Number] = {}
-    o: dict[tuple[int, int], exact.Number] = {}
+    q, k, v, o = Entries(), Entries(), Entries(), Entries()
     for head, (asks, offers, value, writes) in enumerate(heads):
         for i, (query, key) in enumerate(zip(asks, offers, strict=True), size * head):
             q |= {(i, lane): w for lane, w in query.items()}

@@ -33,13 +33,8 @@ class Statement(NamedTuple):
     @property
     def shown(self) -> tuple[str, ...]:
         """How: "construction", "bound", "check", "figure"; else "shown", by the command alone."""
-        kinds = {
-            "construction": self.methods,
-            "bound": self.bounds,
-            "check": self.checks,
-            "figure": self.figures,
-        }
-        return tuple(kind for kind, names in kinds.items() if names) or ("shown",)
+        words = zip(("construction", "bound", "check", "figure"), KINDS, strict=True)
+        return tuple(word for word, kind in words if getattr(self, kind)) or ("shown",)
 
     def json(self) -> dict:
         """The same as words and lists."""

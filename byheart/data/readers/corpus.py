@@ -84,15 +84,13 @@ def text_documents(raw: Raw, documents: str, include: Sequence[str] = (), **how:
     Each document is followed by the number of words, which is one more than the largest number.
     The other options are those of `documents_of`.
     """
-    others: list[str] = []
-    if raw.path.is_dir():
-        rule = "whole" if documents == "auto" else documents
+    if folder := raw.path.is_dir():
         stored, others = folder_texts(raw.path, include, raw.encoding)
     else:
-        stored = [text.stored(raw)]
-    contents = [text.unix(x.text) for x in stored]
-    if not raw.path.is_dir():
-        rule = text.document_rule(contents[0]) if documents == "auto" else documents
+        stored, others = [text.stored(raw)], []
+    contents, rule = [text.unix(x.text) for x in stored], documents
+    if documents == "auto":
+        rule = "whole" if folder else text.document_rule(contents[0])
     if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use `documents='auto'`.")
     own = [text.split(content, rule) for content in contents]
@@ -355,12 +353,10 @@ def predictions(documents: Documents) -> Dataset:
     first = np.unique(corpus.ids[corpus.back == 0])
     ids = (np.cumsum(used, dtype=np.int32) - np.int32(1))[corpus.ids]
     kept = [names[i] for i in np.flatnonzero(used).tolist()]
-    tokens: tuple[str, ...] | NDArray = tuple(kept)
-    if not isinstance(kept[0], str):
-        tokens = np.array(kept, np.int64)[:, None]
+    words = isinstance(kept[0], str)
     return Dataset(
-        kind="string" if isinstance(kept[0], str) else "number",
-        tokens=tokens,
+        kind="string" if words else "number",
+        tokens=tuple(kept) if words else np.array(kept, np.int64)[:, None],
         ids=pieces(ids, places - lengths, lengths),
         starts=offsets(lengths),
         labels=labels.astype(np.int32),

@@ -182,10 +182,9 @@ def write(dataset: Dataset, path: str | Path) -> None:
             places = (dataset.starts[start : stop + 1] - begin).tolist()
             first, last = (begin, end) if dataset.every else (start, stop)
             names = [labels[i] for i in dataset.labels[first:last].tolist()]
-            lines = []
             for row, count in enumerate(dataset.counts[start:stop].tolist()):
                 own = slice(places[row], places[row + 1])
                 label = f"[{', '.join(names[own])}]" if dataset.every else names[row]
                 line = ", ".join(words[own])
-                lines.append(f'{{"input": [{line}], "label": {label}, "count": {count}}}\n')
-            file.write("".join(lines).encode("ascii"))
+                text = f'{{"input": [{line}], "label": {label}, "count": {count}}}\n'
+                file.write(text.encode("ascii"))

@@ -48,9 +48,8 @@ def read(
         wrong = f"`numeric={numeric!r}` does" if len(chosen) == 2 else "several `input=...` do"
         raise ByheartError(f"{path}: {wrong} not apply to arrays; leave it out.")
     if not zipfile.is_zipfile(raw.file):
-        raise ByheartError(
-            f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
-        )
+        raise ByheartError(f"{path} is not an .npz file, or is truncated; {WRITE}.")
+    first, second = chosen
     plain = "write plain arrays of numbers with numpy.savez"
     with readable(path, plain), zipfile.ZipFile(raw.file) as archive:
         refuse_unseen(archive, raw, WRITE)
@@ -63,35 +62,29 @@ def read(
         members = [name.removesuffix(".npy") for name in archive.namelist()]
     try:
         if inputs.ndim not in (2, 3):
-            raise Fault(f'"{chosen[0]}" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
+            raise Fault(f'"{first}" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
         if 0 in inputs.shape:
-            raise Fault(
-                f'"{chosen[0]}" has the shape {inputs.shape}, which holds no token; give some'
-            )
+            raise Fault(f'"{first}" has the shape {inputs.shape}, which holds no token; give some')
         if inputs.dtype.kind == "u" and inputs.dtype.itemsize == 8:
             inputs = _signed(inputs)
         elif inputs.dtype.kind == "f" and inputs.dtype.itemsize <= 8:
             bad = np.argwhere(~np.isfinite(inputs))
             if len(bad):
-                raise Fault(
-                    f'"{chosen[0]}" row {bad[0][0]} holds infinity or NaN; leave such rows out'
-                )
+                raise Fault(f'"{first}" row {bad[0][0]} holds infinity or NaN; leave such rows out')
             inputs = finite(inputs.astype(np.float64, copy=False))
         elif inputs.dtype.kind not in "iu":
-            raise Fault(
-                f'"{chosen[0]}" holds {inputs.dtype}; give integers or float64, or use .jsonl'
-            )
+            raise Fault(f'"{first}" holds {inputs.dtype}; give integers or float64, or use .jsonl')
         if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
             raise Fault(
-                f'"{chosen[1]}" has the shape {labels.shape} and "{chosen[0]}" {inputs.shape}; '
+                f'"{second}" has the shape {labels.shape} and "{first}" {inputs.shape}; '
                 "give one label per sequence or one per token"
             )
         if labels.dtype.kind not in "iu":
-            raise Fault(f'"{chosen[1]}" holds {labels.dtype}; give integers, or use .jsonl')
+            raise Fault(f'"{second}" holds {labels.dtype}; give integers, or use .jsonl')
         labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
         if labels.dtype == np.uint64 and (labels >= 2**63).any():
             row = np.argwhere(labels >= 2**63)[0][0]
-            raise Fault(f'"{chosen[1]}" row {row} holds an integer beyond signed 64 bits')
+            raise Fault(f'"{second}" row {row} holds an integer beyond signed 64 bits')
     except Fault as fault:
         raise ByheartError(f"{path}: {fault}.") from None
     data, unused = rectangular(inputs, labels), tuple(x for x in members if x not in chosen)

@@ -106,11 +106,9 @@ def _frame(frame: Any, columns: Iterable, name: str) -> Table:
     keys = {str(column): column for column in columns}  # pandas numbers columns without a name
 
     def cells(column: str) -> list:
-        values = frame[keys[column]]
-        for method in ("to_list", "to_pylist"):  # numbers of numpy become those of Python
-            if hasattr(values, method):
-                return [plain(value) for value in getattr(values, method)()]
-        return [plain(value) for value in values]
+        values = frame[keys[column]]  # whose numbers of numpy become those of Python
+        listed = getattr(values, "to_list", getattr(values, "to_pylist", lambda: values))
+        return [plain(value) for value in listed()]
 
     def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
         columns = [cells(column) for column in chosen]

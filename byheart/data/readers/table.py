@@ -17,7 +17,7 @@ from ..dataset import Dataset
 from ..documents import Documents
 from .raw import Raw
 from .rows import read_rows
-from .text import ENDS, decoded, read_text, unix
+from .text import ENDS, read_text, stored, unix
 
 Row = tuple[int, list[str]]  # a line number and the fields there
 DELIMITERS = (",", ";", "\t", "|")  # that are tried, in this order
@@ -87,16 +87,15 @@ def _named(options: Mapping[str, Any]) -> list[str]:
 
 def read(raw: Raw, delimiter: str | None, header: str, **how: Any) -> Dataset | Documents:
     """One sequence per row; the options are those of `load`."""
-    stored = decoded(raw)
-    options = {**how, "delimiter": delimiter, "header": header}
-    found = fields(raw, unix(stored), options)
+    text, options = stored(raw).text, {**how, "delimiter": delimiter, "header": header}
+    found = fields(raw, unix(text), options)
     data = read_rows(found.table(), **how)
     more = {} if found.delimiter is None else {"delimiter": found.delimiter}
     if not found.header:
         more["header"] = header
     elif _named(options) and isinstance(data, Dataset):  # else its own words show that it is no row
         data = replace(data, left_out={**data.left_out, "header": 1})
-    notes = [Message(ENDS)] if "\r" in stored and found.inner else []
+    notes = [Message(ENDS)] if "\r" in text and found.inner else []
     return replace(data, loading={**data.loading, **more}, notes=(*notes, *data.notes))
 
 

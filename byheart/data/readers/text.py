@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import regex
@@ -56,16 +56,11 @@ CLAUSES = (
 
 def read_text(raw: Raw) -> str:
     """The file as text; every line ends in \\n, on whichever system it was written."""
-    return unix(decoded(raw))
+    return unix(stored(raw).text)
 
 
 def unix(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def decoded(raw: Raw) -> str:
-    """The file as text, with its own line ends."""
-    return stored(raw).text
 
 
 class Stored(NamedTuple):
@@ -124,14 +119,8 @@ def split(text: str, rule: str) -> list[str]:
         parts = text.split("\n")
     else:  # between the lines that are the mark, with white space around it
         mark = SEPARATOR if rule == "separator" else ""
-        lines: list[str] = []
-        parts = []
-        for line in (*text.split("\n"), mark):
-            if line.strip() == mark:
-                parts.append("\n".join(lines))
-                lines = []
-            else:
-                lines.append(line)
+        groups = groupby(text.split("\n"), lambda line: line.strip() == mark)
+        parts = ["\n".join(lines) for marks, lines in groups if not marks]
     return [part.strip("\n") for part in parts if part.strip()]
 
 

@@ -13,6 +13,7 @@ Notation     d dimension, d_h head dimension, H heads, S length, x = e(t_s) + po
 
 import random
 from collections.abc import Sequence
+from operator import add
 
 from flint import nmod_mat
 
@@ -47,12 +48,9 @@ def reached_rank(
     e = table(1 + max(token for context in contexts for token in context), d)
     pos = table(len(contexts[0]), d)
     columns = []  # features of each context, [H d_h + d] or [H d]
-    x = [
-        [[p + q for p, q in zip(e[t], u, strict=True)] for t, u in zip(c, pos, strict=True)]
-        for c in contexts
-    ]
     drawn = [tuple(table(head_dimension, d) for _ in range(3)) for _ in range(heads)]
-    for vectors in x:
+    for c in contexts:
+        vectors = [list(map(add, e[t], u)) for t, u in zip(c, pos, strict=True)]
         features: list[int] = []
         for query, key, value in drawn:
             q = [_dot(row, vectors[-1]) for row in query]

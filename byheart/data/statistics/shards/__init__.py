@@ -39,7 +39,7 @@ import numpy as np
 from ....errors import ByheartError
 from ....machine.engines import Engine, Workers
 from ....machine.watch import SILENT, Watch
-from ...arrays import Ints, totals
+from ...arrays import Ints, offsets, totals
 from ..summary import EPSILONS, Conflicts, Statistics, derived
 from .reading import listed, numbered
 from .tasks import COUNT, MULTISETS, READ, SCATTER, Job, Task, run, save_json
@@ -217,17 +217,15 @@ def _stage(engine: Engine, job: Job, tasks: Sequence[Task], watch: Watch) -> lis
 
 def _partitions(job: Job, stage: str, sources: Sequence[Task]) -> list[Task]:
     """Tasks for ranges of slots, each with as many records as the memory of a worker allows."""
-    sizes = np.zeros(job.slots, np.int64)
-    for source in sources:
-        sizes += np.diff(np.load(source.path(job, "index.npy")), axis=1).sum(axis=0)
+    indices = (np.load(source.path(job, "index.npy")) for source in sources)
+    sizes = (np.diff(index, axis=1).sum(axis=0) for index in indices)
+    ends = offsets(sum(sizes, np.zeros(job.slots, np.int64)))
     tasks: list[Task] = []
     first = 0
     while first < job.slots:
-        last = first + 1
-        held = int(sizes[first])
-        while last < job.slots and held + sizes[last] <= job.records:
-            held += int(sizes[last])
-            last += 1
+        last = int(np.searchsorted(ends, ends[first] + job.records, side="right")) - 1
+        last = max(last, first + 1)
+        held = int(ends[last] - ends[first])
         if held > job.records:
             raise ByheartError(
                 f"one of {job.slots:,} slots has {held:,} records, and a worker of "
