@@ -30,16 +30,11 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Checked(Outcome):
-    """The outcome of a check, with the statement that it is about.
-
-    Attributes:
-        accepted: Evidence short of a proof that is taken for enough.
-        reading: How the data was read, if it was a file.
-    """
+    """The outcome of a check, with the statement that it is about."""
 
     check: Check = field(kw_only=True)
-    accepted: tuple[str, ...] = ()
-    reading: Reading | None = None
+    accepted: tuple[str, ...] = ()  # evidence short of a proof that is taken for enough
+    reading: Reading | None = None  # how the data was read, if it was a file
 
     @property
     def holds(self) -> bool | None:

@@ -37,24 +37,16 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
-    """Every construction and bound for a dataset, smallest first.
-
-    Attributes:
-        built: Whether sizes were measured on networks that were built, not predicted.
-        steps: Growing prefixes of the data, or the data alone.
-        swept: Whether prefixes were asked for.
-        lines: Closed forms for more contexts than the data has, if they were asked for.
-        crossings: Where one of them becomes smaller than another.
-        conflicts: Contexts with several labels: without any, distributions are beside the point.
-    """
+    """Every construction and bound for a dataset, smallest first."""
 
     name: str
-    built: bool
-    steps: tuple[Step, ...]
-    swept: bool
-    lines: tuple[Line, ...] = ()
-    crossings: tuple[Crossing, ...] = ()
+    built: bool  # whether sizes were measured on networks that were built, not predicted
+    steps: tuple[Step, ...]  # growing prefixes of the data, or the data alone
+    swept: bool  # whether prefixes were asked for
+    lines: tuple[Line, ...] = ()  # closed forms for more contexts than the data has
+    crossings: tuple[Crossing, ...] = ()  # where one of them becomes smaller than another
     picture: str | None = None
+    # contexts with several labels; without any, distributions are beside the point
     conflicts: int = 0
 
     @property

@@ -148,25 +148,17 @@ class Disk(Result):
 
 @dataclass(frozen=True)
 class Compiled:
-    """A model folder that `compile_folder` wrote.
-
-    editable       whether `edit` and `forget` can change it
-    verify         the command that verifies it on its file; None if that has other labels
-    reading        the options that turned the file into data
-    reading_notes  what there is to say about how the file was read
-    skipped        documents or rows that the loader left out
-    disk           what the folder and the file take
-    question       the first one of the data as a person types it, if it is one to type
-    """
+    """A model folder that `compile_folder` wrote."""
 
     summary: Summary
     output: str
-    editable: bool
-    verify: str | None
-    reading: Mapping[str, Any]
-    reading_notes: tuple[str, ...]
-    skipped: int
-    disk: Disk
+    editable: bool  # whether `edit` and `forget` can change it
+    verify: str | None  # the command that verifies it on its file; None if that has other labels
+    reading: Mapping[str, Any]  # the options that turned the file into data
+    reading_notes: tuple[str, ...]  # what there is to say about how the file was read
+    skipped: int  # documents or rows that the loader left out
+    disk: Disk  # what the folder and the file take
+    # the first one of the data as a person types it, if it is one to type
     question: str | None = None
 
     @property

@@ -93,29 +93,21 @@ class ExplainedStage(Stage):
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Tabular):
-    """A network taken apart.
-
-    Attributes:
-        header: The theorem that it is built after.
-        stages: In the order in which they begin.
-        decoder: Sizes that only decoders have.
-        verified: The evidence that the network keeps its claim.
-        asked: The tokens of the question that the stages show, if they show one.
-    """
+    """A network taken apart."""
 
     method: str
     form: str | None
-    header: Header
+    header: Header  # the theorem that it is built after
     name: str
     dataset: DataSizes
     input: NetworkInput
     output: NetworkOutput
-    stages: tuple[ExplainedStage, ...]
+    stages: tuple[ExplainedStage, ...]  # in the order in which they begin
     totals: Totals
-    decoder: DecoderSizes | None
-    verified: Verification | None
+    decoder: DecoderSizes | None  # sizes that only decoders have
+    verified: Verification | None  # the evidence that the network keeps its claim
     picture: str | None = None
-    asked: tuple | None = None
+    asked: tuple | None = None  # the tokens of the question that the stages show, if they show one
 
     def json(self) -> dict:
         return {

@@ -25,28 +25,19 @@ TEXT = {"unit": "wordpunct", "documents": "line"}  # how a corpus in a .txt file
 
 @dataclass(frozen=True)
 class Generated:
-    """A dataset or a corpus that was written.
-
-    Attributes:
-        options: Of its kind, with those that were not given.
-        length: Of the longest sequence.
-        sha256: Of the data, not of the file.
-        loading: The options of `load` that read a corpus; None for a dataset, which needs none.
-        parameters: Of the decoder that cannot memorise adversarial data; None for other kinds.
-        theorem: The theorem that says so (madden2024, Theorem 1).
-    """
+    """A dataset or a corpus that was written."""
 
     kind: str
     file: str
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # of its kind, with those that were not given
     sequences: int
-    length: int
+    length: int  # of the longest sequence
     vocabulary: int
     labels: int
-    sha256: str
-    loading: Mapping[str, Any] | None = None
-    parameters: int | None = None
-    theorem: Adversarial | None = None
+    sha256: str  # of the data, not of the file
+    loading: Mapping[str, Any] | None = None  # of a corpus: the options of `load` that read it
+    parameters: int | None = None  # of the decoder that cannot memorise adversarial data
+    theorem: Adversarial | None = None  # the one that says so (madden2024, Theorem 1)
 
     def json(self) -> dict:
         answer = picked(self, "kind file options sequences length vocabulary labels loading sha256")

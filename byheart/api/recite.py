@@ -31,22 +31,15 @@ CONTEXT = 30  # letters shown on both sides of a difference
 
 @dataclass(frozen=True)
 class Recital:
-    """A recitation, and what it was found to be.
+    """A recitation, and what it was found to be."""
 
-    recitation  its files, with sizes and hashes, and what they are
-    sizes       bytes of the network's code word, of the vocabulary, and of what the folder keeps
-                beside them to restore the file, the last two as xz packs them
-    checked     whether it was compared with a file
-    difference  from that file: the first one, as a sentence; None if there is none
-    output      where it was written
-    unread      what of that file the model does not read, or reads in a way of its own
-    """
-
-    recitation: Recitation
+    recitation: Recitation  # its files, with sizes and hashes, and what they are
+    # bytes of the code word, and of vocabulary and what else restores the file, by xz
     sizes: Mapping[str, int]
-    checked: bool
-    difference: str | None
-    output: str | None
+    checked: bool  # whether it was compared with a file
+    difference: str | None  # from that file: the first one, in words; None: none
+    output: str | None  # where it was written
+    # what of that file the model does not read, or reads in a way of its own
     unread: tuple[str, ...] = ()
 
     @property

@@ -48,39 +48,24 @@ LANES = 10  # of heads, and the dimension, as attention-only has them by default
 
 @dataclass(frozen=True)
 class Row:
-    """One construction or bound.
+    """One construction or bound; sizes that are not known are None."""
 
-    Attributes:
-        name: The method with its form, or the theorem.
-        kind: construction, measured, trained, saved or bound.
-        direction: "at_most": this many are enough; "at_least": with fewer it is impossible.
-        parameters: Nonzero ones; of a decoder, all. None where it is not known, here and below.
-        bits: Of the code word for the whole network, or the limit of a bound.
-        dense: Parameters of full matrices.
-        longest: Bits of the longest parameter, in plain binary notation.
-        units: Neurons and attention heads.
-        evidence: For a network that was built.
-        seconds: To build and to verify it.
-        reason: Why it does not apply, or how its size is known.
-        estimated: Whether its size is that of a plan, not of a network.
-        stores: What a context gets, labels or distributions: only the same is compared.
-    """
-
-    name: str
-    kind: str
-    direction: str
-    parameters: int | float | None = None
+    name: str  # the method with its form, or the theorem
+    kind: str  # construction, measured, trained, saved or bound
+    direction: str  # "at_most": this many are enough; "at_least": with fewer it is impossible
+    parameters: int | float | None = None  # nonzero ones; of a decoder, all
+    # of the code word for the whole network, or the limit of a bound
     bits: int | float | None = None
     depth: int | None = None
-    evidence: str | None = None
-    seconds: float | None = None
+    evidence: str | None = None  # for a network that was built
+    seconds: float | None = None  # to build and to verify it
     applies: bool = True
-    reason: str | None = None
-    dense: int | None = None
-    longest: int | None = None
-    units: int | None = None
-    estimated: bool = False
-    stores: str = LABELS
+    reason: str | None = None  # why it does not apply, or how its size is known
+    dense: int | None = None  # parameters of full matrices
+    longest: int | None = None  # bits of the longest parameter, in plain binary notation
+    units: int | None = None  # neurons and attention heads
+    estimated: bool = False  # whether its size is that of a plan, not of a network
+    stores: str = LABELS  # what a context gets, labels or distributions: only the same is compared
 
     @property
     def title(self) -> str:

@@ -49,26 +49,18 @@ class Size(Result):
 
 @dataclass(frozen=True, repr=False)
 class Sizes(Tabular, Result):
-    """How big a model a dataset needs.
-
-    Attributes:
-        exact: An exact network of the default method, proved on all of the data.
-        stock: A GPT-2 whose facts are held by a neuron each.
-        trained: What rules of thumb of trained models say.
-        least: The lower bound for these contexts.
-        distributions: The same where a context has several labels; None where none has.
-    """
+    """How big a model a dataset needs."""
 
     name: str
     sequences: int
     contexts: int
     labels: int
     conflicts: int
-    exact: Size
-    stock: Size
-    trained: Size
-    least: Size
-    distributions: Size | None = None
+    exact: Size  # an exact network of the default method, proved on all of the data
+    stock: Size  # a GPT-2 whose facts are held by a neuron each
+    trained: Size  # what rules of thumb of trained models say
+    least: Size  # the lower bound for these contexts
+    distributions: Size | None = None  # the same where a context has several labels
 
     @property
     def lines(self) -> tuple[Size, ...]:

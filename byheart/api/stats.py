@@ -35,21 +35,13 @@ class Example:
 
 @dataclass(frozen=True, repr=False)
 class Stats(Statistics):
-    """The statistics of data, and how it was read.
+    """The statistics of data, and how it was read."""
 
-    Attributes:
-        reading: The options that turned the file into data.
-        reading_notes: What there is to say about how the file was read.
-        shown: The first rows, if they were asked for.
-        conflicting: Contexts with two labels; None unless they were asked for.
-        shards: How a folder of shards was counted; None for anything else.
-    """
-
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    reading_notes: tuple[str, ...] = ()
-    shown: tuple[Example, ...] = ()
-    conflicting: tuple[Conflict, ...] | None = None
-    shards: "Shards | None" = None
+    reading: Mapping[str, Any] = field(default_factory=dict)  # options that made data of the file
+    reading_notes: tuple[str, ...] = ()  # what there is to say about how the file was read
+    shown: tuple[Example, ...] = ()  # the first rows, if they were asked for
+    conflicting: tuple[Conflict, ...] | None = None  # contexts with two labels, if asked for
+    shards: "Shards | None" = None  # how a folder of shards was counted
 
     def json(self) -> dict:
         answer = {

@@ -22,21 +22,15 @@ GATED = "gated"
 
 @dataclass(frozen=True)
 class FirstOrder(Result):
-    """Rounding in float32, bounded to first order: nothing of it is proved.
+    """Rounding in float32, bounded to first order: nothing of it is proved."""
 
-    contexts, positions  of each how many were bounded, those with the least room
-    own, other, margin   the least argument of a context's own neuron, the largest of the nearest
-                         other one, the least margin in nats
-    kept                 the largest argument at a kept position; `off` is where it is exactly 0
-    """
-
-    contexts: int
-    positions: int
-    own: float
-    other: float
-    margin: float
-    kept: float | None
-    off: float
+    contexts: int  # how many were bounded, those with the least room
+    positions: int  # of kept texts, likewise
+    own: float  # the least argument of a context's own neuron
+    other: float  # the largest argument of the nearest other neuron
+    margin: float  # the least, in nats
+    kept: float | None  # the largest argument at a kept position
+    off: float  # below -off, a neuron gives exactly 0
 
     @property
     def holds(self) -> bool:

@@ -25,21 +25,14 @@ COLUMNS = ("bits per parameter", "form", "nonzero", "code word", "longest", "dep
 
 @dataclass(frozen=True)
 class Row(Result):
-    """A network under a limit or, where the limit is refused, the reason.
+    """A network under a limit or, where the limit is refused, the reason."""
 
-    Attributes:
-        bits: The limit; None for the network without one.
-        nonzero: Parameters that are not 0.
-        encoded: Bits of the code word for the whole network.
-        total: The digits of all parameters, which are no code; `largest` bits of the longest one.
-    """
-
-    bits: int | None
+    bits: int | None  # the limit; None for the network without one
     form: str | None
-    nonzero: int | None = None
-    encoded: int | None = None
-    total: int | None = None
-    largest: int | None = None
+    nonzero: int | None = None  # parameters that are not 0
+    encoded: int | None = None  # bits of the code word for the whole network
+    total: int | None = None  # the digits of all parameters, which are no code
+    largest: int | None = None  # bits of the longest parameter
     depth: int | None = None
     evidence: str | None = None
     reason: str | None = None
@@ -47,23 +40,15 @@ class Row(Result):
 
 @dataclass(frozen=True, repr=False)
 class Tradeoff(Tabular):
-    """Parameters against bits per parameter.
-
-    Attributes:
-        smallest: The smallest possible limit of each form.
-        rows: One network per form and limit.
-        plain: The network without a limit.
-        entropy: The bits that these labels need, by their frequencies.
-        information: The bits that the worst labels need.
-    """
+    """Parameters against bits per parameter."""
 
     name: str
     dataset: DataSizes
-    smallest: Mapping[str, int]
-    rows: tuple[Row, ...]
-    plain: Row
-    entropy: float
-    information: float
+    smallest: Mapping[str, int]  # the smallest possible limit of each form
+    rows: tuple[Row, ...]  # one network per form and limit
+    plain: Row  # the network without a limit
+    entropy: float  # the bits that these labels need, by their frequencies
+    information: float  # the bits that the worst labels need
     picture: str | None = None
 
     def json(self) -> dict:

@@ -39,37 +39,26 @@ STATED_OF_DATA = ("dataset", "conflicts", "bits.encoded", "bits.entropy", "bits.
 
 @dataclass(frozen=True)
 class Verified(Verification):
-    """The outcome of `verify`: a Verification, and everything else that was found.
+    """The outcome of `verify`: a Verification, and everything else that was found."""
 
-    summary    the model in numbers; with data, those of this data
-    checker    the independent checker's verdict, if it was asked
-    about      of a stock checkpoint: whether it was judged on "texts", or only on "tokens"; of the
-               verified checker: "evaluation", all that it judges
-    copied     whether the checker read a copy of the data; None if it was not asked
-    runtime    which other library ran the model; empty if the data does not fit it
-    rebuilt    whether compiling the data again gives the same weights; None if that was not asked
-    change     what the folder says of the edit that it comes from, with the evidence for it
-    reading    the options that the data was read with; None without data
-    reading_notes  what there is to say about how it was read
-    covered    how many predictions, files and bytes were read, and of how many
-    command    the command that accepts what was left out, if something was
-    unclaimed  columns that the model does not read, if nothing else was left out
-    unchecked  keys of the JSON that only the folder states
-    """
-
-    summary: Summary = field(kw_only=True)
-    checker: str | None = None
+    summary: Summary = field(kw_only=True)  # the model in numbers; with data, of this data
+    checker: str | None = None  # the independent checker's verdict, if it was asked
+    # of a stock checkpoint: judged on "texts" or only "tokens"; "evaluation": all that the
+    # verified checker judges
     about: str | None = None
-    copied: bool | None = None
+    copied: bool | None = None  # whether the checker read a copy of the data, if it was asked
+    # which other library ran the model; empty if the data does not fit it
     runtime: Mapping[str, str] | None = None
-    rebuilt: bool | None = None
-    change: Mapping[str, Any] | None = None
-    reading: Mapping[str, Any] | None = None
-    reading_notes: tuple[str, ...] | None = None
+    rebuilt: bool | None = None  # whether compiling the data again gives the same weights, if asked
+    change: Mapping[str, Any] | None = None  # what the folder says of its edit, with the evidence
+    reading: Mapping[str, Any] | None = None  # the options that the data was read with
+    reading_notes: tuple[str, ...] | None = None  # what there is to say about how it was read
+    # how many predictions, files and bytes were read, and of how many
     covered: Mapping[str, Any] | None = None
-    command: str | None = None
+    command: str | None = None  # the one that accepts what was left out, if something was
+    # columns that the model does not read, if nothing else was left out
     unclaimed: tuple[str, ...] = ()
-    unchecked: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()  # keys of the JSON that only the folder states
 
     @property
     def holds(self) -> bool:
