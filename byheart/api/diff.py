@@ -22,12 +22,9 @@ BLOCK = 4096  # sequences asked at once
 
 @dataclass(frozen=True)
 class Diff(Difference):
-    """A Difference of two models, each with its folder if it was read from one.
+    """A Difference of two models, each with its folder if it was read from one."""
 
-    besides  what else differs of the networks, their words and their claims, by name
-    """
-
-    besides: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()  # what else differs, by name, of the networks, words and claims
     before: str | None = None
     after: str | None = None
     picture: str | None = None

@@ -42,27 +42,25 @@ class FirstOrder(Result):
 class TaughtVerified(Result):
     """The outcome of `verify` for a taught folder.
 
-    structure  "gated", which is exact: at every position the logits are the base's to the bit, or
-               a taught neuron was above its threshold there; "refuted" if `failures` says why not
-    evidence   of the facts and kept texts: "observed" in `runtime`, or "refuted"; None without any
-    facts      of the file, those that the folder `holds`, and those that are answered
-    bound      what `bound=...` asked for
+    The structure is "gated", which is exact: at every position the logits are the base's to the
+    bit, or a taught neuron was above its threshold there; or "refuted", and `failures` says why.
     """
 
     folder: str
     base: str
     structure: str
     layers: tuple[int, int]
+    # "observed" in `runtime`, or "refuted"; None without facts and kept texts
     evidence: str | None = None
     runtime: str | None = None
-    facts: int = 0
-    held: int = 0
-    answered: int = 0
+    facts: int = 0  # of the file
+    held: int = 0  # of these in the folder
+    answered: int = 0  # correctly
     margin: float | None = None
     kept: tuple[KeptText, ...] = ()
     failures: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
-    bound: FirstOrder | None = None
+    bound: FirstOrder | None = None  # what `bound=...` asked for
     command: str | None = None
     unclaimed: tuple[str, ...] = ()
 

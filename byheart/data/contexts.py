@@ -39,9 +39,7 @@ class Contexts:
     def conflicts(self, dataset: Dataset) -> NDArray[np.bool_]:
         """Which contexts have two labels: some member's is not the representative's."""
         unlike = dataset.labels != dataset.labels[self.first[self.group]]
-        result = np.zeros(len(self), bool)
-        result[self.group[unlike]] = True
-        return result
+        return np.bincount(self.group[unlike], minlength=len(self)) > 0
 
     def majority(self, dataset: Dataset) -> Ints:
         """The label number each context has most often; of several, the smallest."""

@@ -30,10 +30,7 @@ def numberer() -> defaultdict:
 
 
 def labels(given: list, lengths: Ints) -> tuple[bool, list]:
-    """Whether every token has a label, and the labels one after another.
-
-    lengths are those of the inputs.
-    """
+    """Whether every token has a label, and the labels in a row; `lengths` are of the inputs."""
     lists = [type(label) is list for label in given]
     if not any(lists):
         return False, given

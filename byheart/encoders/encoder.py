@@ -73,15 +73,12 @@ def merged(targets: Targets) -> Merged:
     """The distinct distributions of these targets, in the order of their first contexts."""
     common = np.gcd.reduceat(targets.counts, targets.ends[:-1])
     reduced = targets.counts // np.repeat(common, targets.support)
-    numbers: dict[bytes, int] = {}
-    group = np.empty(len(targets), np.int64)
-    first: list[int] = []
-    for i, (a, b) in enumerate(pairwise(targets.ends.tolist())):
-        key = targets.following[a:b].tobytes() + reduced[a:b].tobytes()
-        group[i] = numbers.setdefault(key, len(numbers))
-        if group[i] == len(first):
-            first.append(i)
-    part = targets.subset(np.array(first))
+    ranges = pairwise(targets.ends.tolist())
+    keys = [targets.following[a:b].tobytes() + reduced[a:b].tobytes() for a, b in ranges]
+    numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    group = np.array([numbers[key] for key in keys], np.int64)
+    first = np.unique(group, return_index=True)[1]
+    part = targets.subset(first)
     times = np.zeros(len(first), np.int64)
     np.add.at(times, group, common)  # the first contexts have the counts of all
     counts = take(reduced, targets.ends[:-1][first], part.support) * np.repeat(times, part.support)

@@ -72,10 +72,7 @@ def split_lookup(lane: str, table: Table, output: str, size: int, points: int) -
 
 def _packed(values: Sequence[int], places: int, bits: int) -> int:
     """The values as digits of `bits` bits, the first one leading; missing ones are 0."""
-    number = 0
-    for value in values:
-        number = number << bits | value
-    return number << bits * (places - len(values))
+    return sum(value << bits * (places - i) for i, value in enumerate(values, 1))
 
 
 def select(lane: str, first: int, last: int, numbers: Mapping[str, int]) -> tuple[Block, Block]:

@@ -75,10 +75,8 @@ class Item:
     def answer(self, question: Question) -> Bound:
         """The row; one without an answer has the reason."""
         found, reason = self._found(self._facts(question))
-        if reason is None and self.kind == "rate":
-            remark = f"Only a rate: {self.formula}. {self.remark}".rstrip()
-        else:
-            remark = reason or self.remark
+        rate = f"Only a rate: {self.formula}. {self.remark}".rstrip()
+        remark = reason or (rate if self.kind == "rate" else self.remark)
         value = None if self.kind in ("rate", "open") else found
         fixed = self.paper, self.item, self.kind, self.direction, self.quantity
         return Bound(*fixed, value, reason is None, remark)

@@ -319,10 +319,9 @@ def _corpus(documents: Documents) -> tuple[Sequence, Corpus, int, dict[str, int]
     starts, lengths = starts[lengths > 0], lengths[lengths > 0]
     uncut = lengths
     lengths = lengths if documents.length is None else np.minimum(lengths, documents.length)
-    left_out = {"length": documents.beyond + int((uncut - lengths).sum())}
-    left_out["files"] = len(documents.unused)
-    if words is None:  # the separators of a text are not tokens of it
-        left_out["separator"] = len(marks)
+    beyond, files = documents.beyond + int((uncut - lengths).sum()), len(documents.unused)
+    separators = len(marks) if words is None else 0  # those of a text are not tokens of it
+    left_out = {"length": beyond, "files": files, "separator": separators}
     kept = lengths >= 2
     if not kept.any():
         raise ByheartError(
