@@ -120,16 +120,14 @@ def size(
         if (bound.paper, bound.item) in ABOUT and bound.applies and bound.value
     }
     worst = math.ceil(bits_needed(len(grouped), max(1, len(dataset.label_names))))
-    lines = []
-    for what, name, bits in (
-        ("labels", "for the worst labels", worst),
-        ("distributions", "for distributions", None),
-    ):
+
+    def least(what: str, name: str, bits: int | None) -> Size:
         bound = found.get(f"parameters ({what})")
         source = "no theorem" if bound is None else cited(f"{bound.paper}, {bound.item}")
         source += "" if bits is None else "; bits by Remarks 4.4 and 4.6"
-        least = () if bound is None else (math.ceil(bound.value or 0),)
-        lines.append(Size(f"at least, {name}", least, bits, None, None, None, source))
+        fewest = () if bound is None else (math.ceil(bound.value or 0),)
+        return Size(f"at least, {name}", fewest, bits, None, None, None, source)
+
     watch.stage("planning")
     rates = morris_2025(), ALLENZHU_2024
     trained = tuple(math.ceil(entropy / rate) for rate in rates)
@@ -144,8 +142,8 @@ def size(
         _exact(dataset, entropy, ordered, on_conflict),
         _stock(data, len(dataset), loading or {}, on_conflict),
         Size("to train", trained, math.ceil(entropy), None, None, None, rule),
-        lines[0],
-        lines[1] if conflicts else None,
+        least("labels", "for the worst labels", worst),
+        least("distributions", "for distributions", None) if conflicts else None,
     )
 
 

@@ -96,12 +96,9 @@ def select(
     writes = []
     for lane, values in tables.items():
         assert values[0] == 0
-        before = [0, *values]  # f(-1) = 0 makes the first one c_0 = f(1)
-        writes += [
-            (lane, i, values[i + 1] - 2 * values[i] + before[i])
-            for i in range(rows - 1)
-            if values[i + 1] - 2 * values[i] + before[i]
-        ]
+        triples = zip([0, *values], values, values[1:], strict=False)  # f(-1) = 0 makes c_0 = f(1)
+        bends = (after - 2 * here + before for before, here, after in triples)
+        writes += [(lane, i, bend) for i, bend in enumerate(bends) if bend]
     if reset:
         writes.append((index, 0, -1))
     return Block(stage, [({index: 1}, -i) for i in range(rows - 1)], writes, constants)

@@ -81,7 +81,6 @@ def memory(streams: Floats, stored: Ints, z: float, reach: float | None, sphere:
         kept[chosen], room[chosen] = fitted[better], new[better]
         open_ = room[tight] < least
         worst, tight = worst[open_], tight[open_]
-    keys = kept
     if (room <= 0).any():
         raise AssumptionError(
             f"{int((room <= 0).sum()):,} contexts cannot be told from the others by a neuron; "
@@ -89,9 +88,9 @@ def memory(streams: Floats, stored: Ints, z: float, reach: float | None, sphere:
         )
     if reach is not None:
         room = np.minimum(room, reach)
-    radius = room * np.linalg.norm(keys, axis=1) * np.linalg.norm(own, axis=1)
+    radius = room * np.linalg.norm(kept, axis=1) * np.linalg.norm(own, axis=1)
     slope = z / radius
-    return Memory(slope[:, None] * keys, -slope * (score - radius), room)
+    return Memory(slope[:, None] * kept, -slope * (score - radius), room)
 
 
 @single()
