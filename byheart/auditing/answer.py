@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -114,21 +114,17 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What is recited: of the items that are long enough (`asked`), how many verbatim.
-
-    probability  p of (n, p)-discoverable extraction; `curve` has the items for some n
-    near, within  items whose greedy continuation is within so many edits of the text
-    """
+    """What is recited: of the items that are long enough (`asked`), how many verbatim."""
 
     prefix: int | None  # tokens that are given; None if those are the input
     suffix: int
     asked: int
     verbatim: int
     common: float | None  # tokens that are recited on average before the first error
-    probability: float = 0.5
-    curve: tuple[Sampled, ...] = ()
-    near: int | None = None
-    within: int | None = None
+    probability: float = 0.5  # p of (n, p)-discoverable extraction
+    curve: tuple[Sampled, ...] = ()  # the items for some n
+    near: int | None = None  # edits
+    within: int | None = None  # items whose greedy continuation is within so many of the text
 
 
 @dataclass(frozen=True)
@@ -178,16 +174,11 @@ class WordingAsked:
 
 @dataclass(frozen=True)
 class AuditedItem:
-    """One item of the data; `asked`, `common` and `verbatim` are of its recitation.
+    """One item of the data; `asked`, `common` and `verbatim` are of its recitation."""
 
-    item, row, line  counted from 1: of the items, of the rows or documents, of the file
-    samples          after how many the item is among them with the probability asked for
-    text, columns    what the file says; the text only if it is shown, otherwise its SHA-256
-    """
-
-    item: int
-    row: int
-    line: int | None
+    item: int  # item, row, line: counted from 1
+    row: int  # or document
+    line: int | None  # of the file
     wording: str
     tokens: int
     predicted: int
@@ -200,7 +191,7 @@ class AuditedItem:
     common: int | None
     verbatim: bool | None
     probability: float | None
-    samples: int | None
+    samples: int | None  # after how many it is among them with the probability asked for
     edits: int | None
     min_k: float | None
     min_k_plus: float | None
@@ -208,7 +199,7 @@ class AuditedItem:
     exposure: float | None
     exposure_reference: float | None
     sha256: str | None
-    text: str | None = None
+    text: str | None = None  # only if it is shown, otherwise its SHA-256
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def row_of_table(self) -> dict[str, Any]:
@@ -291,7 +282,7 @@ class Audit(Tabular):
     def save_items(self, path: str | Path) -> "Audit":
         """Write the table of items, .jsonl or .csv; the file appears whole or not at all."""
         path = Path(path)
-        check_table(path)
+        check_name(path, "table of items", TABLES)
         rows = [item.row_of_table() for item in self.items]
         with replacing(path) as file:
             if path.suffix.lower() == ".jsonl":
@@ -305,9 +296,9 @@ class Audit(Tabular):
         return replace(self, table_file=str(path))
 
 
-def check_table(path: Path) -> None:
-    """ByheartError if a table of items cannot have this name."""
-    if path.suffix.lower() not in TABLES:
-        raise ByheartError(f"{path}: a table of items must end in {' or '.join(TABLES)}.")
+def check_name(path: Path, what: str, endings: Sequence[str]) -> None:
+    """ByheartError if a table of items, or a report, cannot have this name."""
+    if path.suffix.lower() not in endings:
+        raise ByheartError(f"{path}: a {what} must end in {' or '.join(endings)}.")
     if not path.parent.is_dir():
         raise ByheartError(f"{path.parent} is not a directory; create it first.")

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrays import check_size, offsets
+from ..data.arrays import check_size, offsets, take
 from ..data.load import OPTIONS, kind_of
 from ..errors import ByheartError, OptionError, check_seed
 from ..lab.sweeps.rows import Rows, settle
@@ -323,13 +323,11 @@ def drawn(items: Items, seed: int) -> Asked:
     if len(items) > MOST:
         chosen = np.sort(random.choice(len(items), MOST, replace=False))
     lengths = items.lengths[chosen]
-    inner = np.ones(len(items.ids), bool)
-    inner[(items.starts[:-1, None] + np.arange(items.opening)).ravel()] = False
-    words = np.unique(items.ids[inner])
+    begins = items.starts[:-1] + items.opening
+    words = np.unique(take(items.ids, begins, items.lengths - items.opening))
     ids = words[random.integers(0, len(words), int(lengths.sum()))]
     starts = offsets(lengths)
-    for place in range(items.opening):
-        ids[starts[:-1] + place] = items.ids[place]
+    ids[starts[:-1, None] + np.arange(items.opening)] = items.ids[: items.opening]
     made = Items(ids, starts, items.given[chosen], items.labelled, opening=items.opening)
     return Asked((made,), np.arange(1, len(made) + 1))
 

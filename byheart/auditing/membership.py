@@ -164,10 +164,7 @@ def beyond(
     for name in ("items", "non_members"):
         n, total = len(saved[name]), float(tokens[name].sum())
         rates.append(float(saved[name].sum()) / total)
-        if n < 2:
-            spread = math.nan
-        else:
-            residuals = saved[name] - rates[-1] * tokens[name]
-            spread += n / (n - 1) * float((residuals**2).sum()) / total**2
+        residuals = saved[name] - rates[-1] * tokens[name]
+        spread += n / (n - 1) * float((residuals**2).sum()) / total**2 if n > 1 else math.nan
     error = None if math.isnan(spread) else tokens_of * math.sqrt(spread)
     return tokens_of * (rates[0] - rates[1]), error

@@ -157,11 +157,8 @@ def _scored(
 
 def _lowest(values: NDArray[np.float64], held: NDArray[np.bool_]) -> list[float]:
     """The mean of the lowest 20 % of each row's values that are held, of one at least."""
-    found = []
-    for row, own in zip(values, held, strict=True):
-        kept = np.sort(row[own])
-        found.append(float(kept[: max(1, int(LOWEST * len(kept)))].mean()))
-    return found
+    rows = (np.sort(row[own]) for row, own in zip(values, held, strict=True))
+    return [float(row[: max(1, int(LOWEST * len(row)))].mean()) for row in rows]
 
 
 def identity(folder: Path) -> str:

@@ -1,5 +1,6 @@
 """What an audit has measured, in words, and what a model of that size could hold."""
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .items import Items
 
 UNIFORM, UNIGRAM = "uniform", "unigram"
 REFERENCES = (UNIFORM, UNIGRAM)  # that are not models
+NOTES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
 TEMPLATE = "give `template=...` with the words in which the model was trained"
 
 
@@ -149,30 +151,16 @@ def notes(
     wordings: Sequence[answer.WordingAsked],
 ) -> list[str]:
     """What the numbers do not show."""
-    sentences = (
-        model.code
-        and "the code that comes with the model (auto_map) was not run: what is measured is "
-        "transformers' own model of that type, which trust_remote_code=True may replace",
-        model.certified
-        and not model.compiled
-        and "byheart compiled this model: its certificate says what it holds, and byheart verify "
-        "proves it",
-        items.unspelled
-        and f"the tokens of {plural(items.unspelled, 'text')} of the data make up another text: "
-        "what is measured there is these tokens",
-        (items.text and references[0] in REFERENCES and not model.certified)
-        and f"reference {references[0]} knows no language: a model that has never seen this text "
-        "saves bits against it, too; give a second model that has not seen it as the reference",
-        len(references) > 1
-        and f"{len(references)} references: published LiRA and RMIA take tens to hundreds, trained "
-        "as the model was, and find more",
-        len(wordings) > 1
-        and "of every item, and of every non-member, the best wording counts, which saves some "
-        "bits where nothing is held, too",
-        memorised.clamped > 0 >= memorised.bits
-        and "the clamped sum is above 0 for a model that has seen nothing, too",
-        test is not None
-        and "the scores compare these items with these non-members: they show membership only if "
-        "both come from one source",
-    )
-    return [sentence for sentence in sentences if isinstance(sentence, str)]
+    holds = {
+        "code": model.code,
+        "certified": model.certified and not model.compiled,
+        "unspelled": items.unspelled,
+        "language": items.text and references[0] in REFERENCES and not model.certified,
+        "references": len(references) > 1,
+        "wordings": len(wordings) > 1,
+        "clamped": memorised.clamped > 0 >= memorised.bits,
+        "source": test is not None,
+    }
+    texts = plural(items.unspelled, "text")
+    told = {"texts": texts, "reference": references[0], "references": len(references)}
+    return [NOTES[name].format(**told) for name, said in holds.items() if said]

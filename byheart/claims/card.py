@@ -11,15 +11,6 @@ from .verification import Verification
 
 Row = tuple[str, str, str]  # name, value and remark
 
-HEAD = """---
-library_name: byheart
-tags:
-- byheart
-- transformer
-- memorization
-- {tags}
----
-"""
 DATA_ROWS = {x: x for x in ("sequences", "contexts", "labels", "length", "vocabulary")}
 PARAMETER_ROWS = {
     "nonzero": "nonzero parameters",
@@ -56,13 +47,14 @@ def source(record: Record) -> str:
 
 def filled(package: str, tags: str, record: Record, verified: Verification, **parts: str) -> str:
     """card.md of a package, with what all cards say of a model and its parts."""
+    head = files(__package__).joinpath("head.md").read_text("ascii").format(tags=tags)
     text = files(package).joinpath("card.md").read_text("ascii")
     known = {"engine": plain(verified.engine), "sha256": plain(record.data.sha256)}
     common = {"source": source(record), "evidence": verified.evidence, **known}
     correct = f"{verified.correct} of {parts.pop('correct')}"
     listed = rows(record.data, DATA_ROWS) + parts.pop("rows")
     body = text.format(**common, **parts, correct=correct, rows=listed)
-    return f"{HEAD.format(tags=tags)}\n{body}"
+    return f"{head}\n{body}"
 
 
 def rows(counts: NamedTuple, names: Mapping[str, str]) -> str:

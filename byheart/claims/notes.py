@@ -9,6 +9,7 @@ from .record import Bits, DataSizes, Record, Search
 VERSION = 2  # of the format of model folders; version 1 recorded options of all methods
 NUMBERS = ("dyadic", "float64")
 NAMES = ("method", "form", "paper", "item")  # strings or null
+SEARCH = {"seed": int, "tries": int, "structure": dict, "tokenizer": str}
 COUNTS = ("contexts", "labels", "length", "vocabulary")  # of the data
 
 
@@ -42,12 +43,7 @@ def read_record(given: Object) -> Record:
         **{name: given.note(name, dict, {}) for name in ("options", "conflicts", "loading")},
         data=DataSizes(**sizes(data, COUNTS), beginnings=tuple(starts) if listed else None),
         bits=Bits(**sizes(bits, ("encoded", "entropy", "information"))),
-        search=Search(
-            search.note("seed", int),
-            search.note("tries", int),
-            search.note("structure", dict),
-            search.note("tokenizer", str),
-        ),
+        search=Search(**{name: search.note(name, kind) for name, kind in SEARCH.items()}),
         training=given.note("training", dict),
         layout=Layout.read(given.note("layout", str)),
     )

@@ -4,11 +4,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..auditing.answer import Audit, check_table
+from ..auditing.answer import TABLES, Audit, check_name
 from ..auditing.audit import audit
 from ..machine.files import refuse_existing
 from ..views.audit import draw, view
-from ..views.report import check_report, repeated, write_report
+from ..views.report import FORMS, repeated, write_report
 from . import options
 from .declaring import argument, listed, taking
 from .output import answer
@@ -32,9 +32,9 @@ def command(
     """
 
     def audited(**arguments: Any) -> Audit:
-        for path, check in ((items, check_table), (report, check_report)):
+        for path, what, endings in ((items, "table of items", TABLES), (report, "report", FORMS)):
             if path is not None:
-                check(path)
+                check_name(path, what, endings)
                 refuse_existing(path, force)
         result = audit(folder=output, **arguments)
         result = result if items is None else result.save_items(items)

@@ -114,8 +114,5 @@ def begins(model: ModelData, tokens: Sequence) -> bool:
     """Whether a text begins with these tokens, given that one begins with the first of them."""
     starts = [tokens[:size] for size in range(1, len(tokens))]
     answers = kind_of(model).answer.answers(model, starts)
-    for answer, token in zip(answers, tokens[1:], strict=True):
-        follows = [answer.label] if answer.probabilities is None else dict(answer.probabilities)
-        if token not in follows:
-            return False
-    return True
+    follows = ([x.label] if x.probabilities is None else dict(x.probabilities) for x in answers)
+    return all(token in known for token, known in zip(tokens[1:], follows, strict=True))

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ def continued(
     It ends with a text, when an answer is not a token of the model, when there is no label, or when
     the input would be longer than the network reads.
     """
-    tokens, window = list(tokens), stored(model).get("window")
+    tokens, window = list(tokens), stored(model).get("window", 0)
     endings = model.record.layout.endings if model.record.layout and window else frozenset()
     kind = kind_of(model).answer
     answered = choose or (lambda tokens: kind.answers(model, [tokens])[0])
@@ -65,16 +64,10 @@ def continued(
         if len(asked) > model.length:
             return
         answer = answered(asked)
+        yield answer
         label = answer.label
         if label is None or isinstance(label, list):
-            yield answer
             return
-        yield answer
-        tokens = [*asked, label]
-        if not kind.continues(model, label) or (endings and ends(tokens, window, endings)):
+        tokens = [*asked, label]  # a document may end with the last ones, as many as the window has
+        if not kind.continues(model, label) or (endings and hashed(tokens[-window:]) in endings):
             return
-
-
-def ends(tokens: Sequence, window: Any, endings: frozenset[str]) -> bool:
-    """Whether a document ends with the last tokens, as many as the window has."""
-    return hashed(tokens[-window:]) in endings

@@ -80,7 +80,9 @@ def recite(
     documents = list(_documents(model, layout, progress))
     stopped = [i for i, x in enumerate(documents) if len(x) < layout.lengths[i]]
     if layout.files:
-        pieces = [_pieces(model, tokens) for tokens in documents]
+        # each is its text, or its tokens where they leave out white space
+        texts = ((tokens, written(model, tokens)) for tokens in documents)
+        pieces = [tokens if text is None else [text] for tokens, text in texts]
         files = tuple(_recited(*pair) for pair in layout.restored(pieces))
     else:
         lines = [json.dumps(row(model, tokens)) for tokens in documents]
@@ -106,17 +108,14 @@ def _documents(model: ModelData, layout: Layout, progress: Callable[[int], None]
         documents = [[first] for first in layout.firsts[begin : begin + ROWS]]
         going = list(range(len(documents)))
         while going:
-            asked = [fitting(model, documents[i]) for i in going]
-            read = [len(tokens) <= model.length for tokens in asked]
-            going = [i for i, sound in zip(going, read, strict=True) if sound]
-            asked = [tokens for tokens, sound in zip(asked, read, strict=True) if sound]
-            for i, given in zip(list(going), answer.answers(model, asked), strict=True):
-                if given.label is None or isinstance(given.label, list):
-                    going.remove(i)
-                    continue
-                documents[i].append(given.label)
-                if len(documents[i]) == lengths[i] or not answer.continues(model, given.label):
-                    going.remove(i)
+            every = {i: fitting(model, documents[i]) for i in going}
+            asked = {i: tokens for i, tokens in every.items() if len(tokens) <= model.length}
+            answers, going = answer.answers(model, list(asked.values())), []
+            for i, given in zip(asked, answers, strict=True):
+                if given.label is not None and not isinstance(given.label, list):
+                    documents[i].append(given.label)
+                    if len(documents[i]) != lengths[i] and answer.continues(model, given.label):
+                        going.append(i)
             progress(len(asked))
         yield from documents
 
@@ -125,12 +124,6 @@ def row(model: ModelData, tokens: Sequence) -> object:
     """A document that stands in no file of its own: its text as a record, or its tokens."""
     text = written(model, tokens) if all(isinstance(x, str) for x in tokens) else None
     return list(tokens) if text is None else {"text": text}
-
-
-def _pieces(model: ModelData, tokens: Sequence) -> Sequence[str]:
-    """What a document is made of: its text, or its tokens where they leave out white space."""
-    text = written(model, tokens)
-    return tokens if text is None else [text]
 
 
 def _recited(file: File | None, content: bytes) -> Recited:

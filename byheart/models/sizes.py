@@ -22,7 +22,6 @@ def counted(model: ModelData, dataset: Dataset, grouped: Contexts) -> Record:
     """
     network, store = model.network, kind_of(model).store
     parameters, bits = network.counts()
-    labels = len(dataset.label_names)
     beginnings = dataset.beginnings
     ambiguous = bool(grouped.conflicts(dataset).any())
     counts = np.bincount(dataset.labels[grouped.first], minlength=1).tolist()
@@ -35,7 +34,7 @@ def counted(model: ModelData, dataset: Dataset, grouped: Contexts) -> Record:
             sha256=dataset.sha256(),
             sequences=len(dataset),
             contexts=len(grouped),
-            labels=labels,
+            labels=len(dataset.label_names),
             length=dataset.length,
             vocabulary=len(dataset.tokens),
             beginnings=None if beginnings is None else tuple(beginnings),

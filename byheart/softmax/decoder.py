@@ -5,7 +5,7 @@ and the layout that PyTorch gives the same model (a linear layer is [outputs, in
 them is an ordinary state dict. checker/FORMAT.md, section 9, defines what it computes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -132,20 +132,10 @@ class Decoder:
 
     @cached_property
     def _counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        each = [sizes(tensor.ravel()) for tensor in self.tensors.values()]
+        size = together(sizes(tensor.ravel()) for tensor in self.tensors.values())
         dense = self.shape.parameters
-        parameters = {
-            "nonzero": sum(size.nonzero for size in each),
-            "dense": dense,
-            "counted": dense,
-            "outside": 0,
-        }
-        bits = {
-            "total": sum(size.total for size in each),
-            "fixed": sum(size.fixed for size in each),
-            "largest": max(size.largest for size in each),
-        }
-        return parameters, bits
+        parameters = {"nonzero": size.nonzero, "dense": dense, "counted": dense, "outside": 0}
+        return parameters, {"total": size.total, "fixed": size.fixed, "largest": size.largest}
 
 
 class Sizes(NamedTuple):
@@ -157,6 +147,12 @@ class Sizes(NamedTuple):
     largest: int
 
 
+def together(parts: Iterable[Sizes]) -> Sizes:
+    """The sizes of several tensors."""
+    nonzero, total, fixed, largest = zip(*parts, strict=True)
+    return Sizes(sum(nonzero), sum(total), sum(fixed), max(largest))
+
+
 def sizes(values: Tensor) -> Sizes:
     """The sizes of a flat tensor of dyadic numbers or doubles (checker/FORMAT.md, section 4)."""
     if values.dtype == object:
@@ -164,7 +160,7 @@ def sizes(values: Tensor) -> Sizes:
         plain = [number.fixed_bits for number in numbers]
         total = sum(number.coded_bits for number in numbers)
         return Sizes(len(numbers), total, sum(plain), max(plain, default=0))
-    result = Sizes(0, 0, 0, 0)
+    parts = [Sizes(0, 0, 0, 0)]
     for i in range(0, len(values), BLOCK):
         block = values[i : i + BLOCK]
         block = block[block != 0]
@@ -176,13 +172,8 @@ def sizes(values: Tensor) -> Sizes:
         digits, exponent = 53 - zeros, exponent.astype(np.int64) - 53 + zeros
         coded = 1 + digits + np.where(exponent == 0, 0, 1 + _digits(abs(exponent)))
         fixed = np.where(exponent < 0, np.maximum(digits, -exponent), digits + exponent)
-        result = Sizes(
-            result.nonzero + len(block),
-            result.total + int(coded.sum()),
-            result.fixed + int(fixed.sum()),
-            max(result.largest, int(fixed.max())),
-        )
-    return result
+        parts.append(Sizes(len(block), int(coded.sum()), int(fixed.sum()), int(fixed.max())))
+    return together(parts)
 
 
 def _digits(integers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -59,9 +59,8 @@ def held(model: DecoderModel, tokens: Sequence[Token], made_by: Explains | None)
 
 def _whole(decoder: Decoder, name: str) -> Iterator[Place]:
     number, tensor = layer_of(decoder, name)[0], decoder.tensors[name]
-    for row in range(len(tensor)):
-        for column in range(tensor.size // len(tensor)):
-            yield Place(number, name, row, column)
+    places = np.ndindex(len(tensor), tensor.size // len(tensor))
+    return (Place(number, name, row, column) for row, column in places)
 
 
 def changes(

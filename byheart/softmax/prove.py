@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -32,11 +33,9 @@ def whole(dataset: Dataset) -> int:
 
 def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
     """Enclose every context's distribution; beyond `prove_limit` seconds, a float run observes."""
-    gap = model.claim.gap
-    wanted = targets_of(model, dataset)
-    return judged(
-        wanted, gap, how, lambda part: _divergences(model.network, part, gap, how), model.labels
-    )
+    gap, wanted = model.claim.gap, targets_of(model, dataset)
+    bounded = partial(_divergences, model.network, gap=gap, how=how)
+    return judged(wanted, gap, how, bounded, model.labels)
 
 
 def judged(
@@ -47,10 +46,8 @@ def judged(
     words: Sequence[Word],
 ) -> Verification:
     """Whether all contexts, or those of the sample, are within the gap."""
-    wanted = everything
-    kept = how.chosen(len(wanted))
-    if kept is not None:
-        wanted = wanted.subset(kept)
+    kept = how.chosen(len(everything))
+    wanted = everything if kept is None else everything.subset(kept)
     found = divergences(wanted)
     wrong = np.flatnonzero(~(found.values <= gap))  # nan is wrong, too
 
@@ -130,10 +127,8 @@ def observed(
         for i, value in zip(part, values.tolist(), strict=True):
             if not value <= gap:  # nan is wrong, too
                 words = [model.tokens[x] for x in rows[i].tolist()]
-                failures.append(
-                    f"context {words!r}: the divergence is {value:.3g} nats, "
-                    f"above the gap of {gap:g}"
-                )
+                far = f"the divergence is {value:.3g} nats, above the gap of {gap:g}"
+                failures.append(f"context {words!r}: {far}")
         if progress is not None:
             progress(len(part))
     return len(targets), failures

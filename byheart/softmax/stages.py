@@ -4,7 +4,7 @@ Every number is counted in the weights, so the stages add up to the decoder.
 """
 
 from ..exact.stages import AFTER, FIRST, LAST, MEETING, Stage
-from .decoder import Decoder, sizes
+from .decoder import Decoder, sizes, together
 
 STAGES = {  # the first word of a tensor's name, and the stage that it belongs to
     "embedding": "embed",
@@ -34,10 +34,8 @@ def stages(decoder: Decoder) -> list[Stage]:
     result = []
     for number, name in sorted({layer_of(decoder, tensor) for tensor in decoder.tensors}):
         own = [x.ravel() for key, x in decoder.tensors.items() if layer_of(decoder, key)[1] == name]
-        each, (part, kind) = [sizes(tensor) for tensor in own], parts[name]
+        size, (part, kind) = together(map(sizes, own)), parts[name]
         depth = int(part == MEETING)  # attention and neurons are one layer
-        layers = ((number, number),)
-        nonzero, dense = sum(size.nonzero for size in each), sum(map(len, own))
-        bits, largest = sum(size.total for size in each), max(size.largest for size in each)
-        result.append(Stage(part, kind, name, layers, depth, nonzero, dense, bits, largest))
+        counts = size.nonzero, sum(map(len, own)), size.total, size.largest
+        result.append(Stage(part, kind, name, ((number, number),), depth, *counts))
     return result

@@ -34,21 +34,17 @@ KEEP_ALIVE = 15.0  # seconds
 
 @dataclass
 class Source:
-    """A file or folder of data that the server may open.
-
-    loading    how it is read, or is being read now
-    last_read  how it was read the last time that this did not fail
-    """
+    """A file or folder of data that the server may open."""
 
     id: str
     name: str
     path: Path
     size: int | None
-    loading: dict[str, Any] = field(default_factory=dict)
+    loading: dict[str, Any] = field(default_factory=dict)  # how it is read, or is being read now
     jobs: dict[str, str] = field(default_factory=dict)  # which read and compared it last
 
     def __post_init__(self) -> None:
-        self.last_read = self.loading
+        self.last_read = self.loading  # the last time that reading did not fail
 
     def json(self) -> dict:
         return {name: getattr(self, name) for name in ("id", "name", "size", "loading", "jobs")}

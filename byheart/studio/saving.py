@@ -38,13 +38,7 @@ def save_page(
 ) -> list[str]:
     """Write the page; returns the questions that it answers.
 
-    Args:
-        folder: The model's folder.
-        output: The page, a file whose name ends in .html.
-        data: What the model was made from: its first items are asked if no question is named.
-        questions: Texts.
-        force: Replace an existing file.
-        watch: Where progress is reported.
+    Where none is named, they are the first items of the data that the model was made from.
     """
     output, folder = Path(output), Path(folder)
     if output.suffix != ".html":

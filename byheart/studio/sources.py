@@ -14,12 +14,13 @@ from ..data.edits import Items
 from ..data.load import LOADING, OPTIONS, TABLES, kind_of, load
 from ..data.readers import jsonl, table
 from ..data.readers.raw import opened
-from ..models.model import Model
 from ..models.opening import open as open_folder
 from ..models.source import load_for, settlement
 from .requests import chosen
 
 MAX_ROWS = 200_000  # of a file that can be looked at
+
+opened_model = lru_cache(2)(open_folder)  # the model of a folder, kept for the next question
 
 
 @lru_cache(1)
@@ -68,12 +69,6 @@ def reading(path: Path, loading: dict[str, Any]) -> dict:
         if option.name in OPTIONS.get(kind, ("format",))
     ]
     return {"kind": kind, "table": kind in TABLES, "options": listed, "given": loading}
-
-
-@lru_cache(2)
-def opened_model(folder: str) -> Model:
-    """The model of a folder, which is kept for the next question."""
-    return open_folder(folder)
 
 
 @lru_cache(2)

@@ -114,9 +114,8 @@ def _spelled(checkpoint: Checkpoint, before: str, after: str, where: str) -> Fac
 
 def read_kept(checkpoint: Checkpoint, data: Any) -> Kept:
     """The documents of a text, or the rows of a table, up to what the model reads."""
-    limit = checkpoint.limit
     try:
-        asked = items_of(checkpoint, data, {"length": limit})
+        asked = items_of(checkpoint, data, {"length": checkpoint.limit})
     except ByheartError as error:
         if "length" not in str(error):
             raise

@@ -30,30 +30,19 @@ WITHOUT = dict.fromkeys(("mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3",
 
 @dataclass(frozen=True)
 class Family:
-    """Where a class keeps what an added layer needs.
+    """Where a class keeps what an added layer needs."""
 
-    blocks      the list of layers; `before` is the name of the module around it
-    layers      the key of config.json that counts them
-    activation  the key that names the activation
-    norms       of a layer; the second one is that of the MLP
-    gate, up    whose outputs are the arguments, and what multiplies their activation, if anything
-    down        what the neurons write
-    last        the norm after all layers
-    centred     whether norms subtract the mean
-    transposed  whether a matrix has a row for each input (Conv1D)
-    """
-
-    before: str
-    blocks: str
-    layers: str
-    activation: str
-    norms: tuple[str, str]
-    gate: str
-    up: str | None
-    down: str
-    last: str
-    centred: bool
-    transposed: bool = False
+    before: str  # the module around the list of layers
+    blocks: str  # that list
+    layers: str  # the key of config.json that counts them
+    activation: str  # the key that names the activation
+    norms: tuple[str, str]  # of a layer; the second one is that of the MLP
+    gate: str  # whose outputs are the arguments of the activation
+    up: str | None  # what multiplies the activation, if anything
+    down: str  # what the neurons write
+    last: str  # the norm after all layers
+    centred: bool  # whether norms subtract the mean
+    transposed: bool = False  # whether a matrix has a row for each input (Conv1D)
 
     @property
     def written(self) -> dict[str, Any]:

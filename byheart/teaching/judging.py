@@ -33,10 +33,8 @@ def kept_positions(
 ) -> dict[str, Any]:
     """Positions, those that are taught contexts, and of the others those that are equal to the bit;
     the largest argument of a neuron there, and the positions where it is largest."""
-    others = []
-    for row in text.rows:
-        ids = tuple(row)
-        others.append(np.array([ids[: i + 1] not in taught for i in range(len(ids))]))
+    rows = map(tuple, text.rows)
+    others = [np.array([row[: i + 1] not in taught for i in range(len(row))]) for row in rows]
     equal, found = 0, list[tuple[float, int, int]]()
     runs = zip(logits(base, text.rows), arguments(made, text.rows, first), strict=True)
     for (i, x), (_, y, above) in runs:

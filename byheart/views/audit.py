@@ -214,16 +214,12 @@ def draw(result: Audit) -> Figure:
         if limit.bits is not None:
             colour = ORANGE if limit.kind == "rule_of_thumb" else PALE
             bars.append((limit.name.replace(", ", ",\n"), limit.bits, colour))
-    shown = [(name, max(value, 1.0), value, colour) for name, value, colour in bars[::-1]]
-    names = [name for name, *_ in shown]
-    totals.barh(names, [x for _, x, _, _ in shown], color=[colour for *_, colour in shown])
-    for place, (_, length, value, _) in enumerate(shown):
-        totals.annotate(
-            f"{value:,.0f}", (length, place), (3, 0), textcoords="offset points", va="center",
-            size=8, color=INK,
-        )  # fmt: skip
+    names, values, colours = zip(*bars[::-1], strict=True)
+    lengths = [max(value, 1.0) for value in values]
+    drawn = totals.barh(names, lengths, color=colours)
+    totals.bar_label(drawn, [f"{value:,.0f}" for value in values], padding=3, size=8, color=INK)
     totals.set_xscale("log")
-    most = max(x for _, x, _, _ in shown)
+    most = max(lengths)
     totals.set_xlim(1, most ** (1.3 + 0.35 / max(1.0, math.log10(most))))  # room for the numbers
     pictures.entitle(totals, "all items, observed", "bits (logarithmic)", size=8.5)
     for part, its_axes in zip(more, parts[2:], strict=True):

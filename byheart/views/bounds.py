@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from rich.table import Column, Table
+
 from .. import pictures
 from ..api.bounds import Bounds
 from ..api.rows import Row as SizeRow
@@ -17,20 +19,7 @@ from ..theory.item import SIGNS, Bound
 from ..theory.papers import cited
 from ..theory.question import ArchitectureFacts
 from ..theory.table_1 import Cell, FilledTable
-from .terminal import (
-    Column,
-    Group,
-    RenderableType,
-    Row,
-    Table,
-    Text,
-    columns,
-    counts,
-    drawn,
-    right,
-    rounded,
-    rows,
-)
+from .terminal import Group, RenderableType, Row, Text, columns, counts, drawn, right, rounded, rows
 
 PARTS = {"theorem": "Theorems", "rule_of_thumb": "Rules of thumb: measured, not proved"}
 REST = ("Rates, without a number, and open problems", ("rate", "open"))
@@ -175,14 +164,10 @@ def _effective(result: Bounds) -> list[RenderableType]:
 
 def _compiled(models: Sequence[SizeRow]) -> list[Row]:
     """What models take that were compiled from this data, and on what evidence they hold it."""
-    return [
-        (
-            "compiled",
-            number(row.bits) if row.applies else "-",
-            f"{row.name}, {f'code word, {row.evidence}' if row.applies else row.reason}",
-        )
-        for row in models
-    ]
+    about = (f"code word, {row.evidence}" if row.applies else row.reason for row in models)
+    sizes = (number(row.bits) if row.applies else "-" for row in models)
+    named = zip(sizes, models, about, strict=True)
+    return [("compiled", size, f"{row.name}, {words}") for size, row, words in named]
 
 
 def _verdict(
@@ -226,13 +211,12 @@ def draw(result: Bounds) -> Figure:
     assert data is not None
     figure, axes = pictures.canvas(9.4, 5.8, "log")
     for curve in curves(data):
-        x, y = zip(*curve.points, strict=True)
         item = curve.item
         rule = item.kind == "rule_of_thumb"
         about = ", rule of thumb" if rule else item.quantity.replace("parameters", "")
         name = f"{SIGNS[item.direction]} {curve.source}{about}"
         look = {"color": COLOURS.get(item.paper, INK), "linestyle": LINES[item.direction]}
-        axes.plot(x, y, linewidth=1.6, label=name, **look)
+        axes.plot(*zip(*curve.points, strict=True), linewidth=1.6, label=name, **look)
     own = data.contexts or 0
     name = f"the data: {counts(data, 'context')}"
     axes.axvline(own, color=INK, linewidth=1, linestyle=":", label=name)

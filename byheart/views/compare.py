@@ -2,9 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from shutil import get_terminal_size
 from textwrap import fill, shorten
 from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Column, Table
+from rich.text import Text
 
 from .. import pictures
 from ..api.compare import Comparison
@@ -12,20 +17,7 @@ from ..api.rows import LABELS, Row
 from ..machine.tables import number, plural
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, Axes, Figure
 from ..theory.item import SIGNS
-from .terminal import (
-    STYLES,
-    Column,
-    Group,
-    RenderableType,
-    Table,
-    Text,
-    columns,
-    counts,
-    drawn,
-    right,
-    rounded,
-    sentences,
-)
+from .terminal import STYLES, columns, counts, drawn, right, rounded, sentences
 
 Curve = tuple[Row, list[tuple[int, float]]]
 FOLDERS = ("trained", "saved")  # kinds of models that have a folder
@@ -48,7 +40,8 @@ def view(result: Comparison, all: bool = False) -> Group:
     parts: list[RenderableType] = []
     for step in result.steps:
         title = f"{result.name}: {counts(step.dataset)}"
-        parts += [Text(title, style="bold"), Text(), table(about_labels(step.rows)), Text()]
+        labels = [row for row in step.rows if row.stores == LABELS]
+        parts += [Text(title, style="bold"), Text(), table(labels), Text()]
         others = [row for row in step.rows if row.stores != LABELS and row.applies]
         if named := [x for x in others if all or result.conflicts or x.kind in FOLDERS]:
             words = "Distributions: a context may have several labels"
@@ -84,10 +77,6 @@ def view(result: Comparison, all: bool = False) -> Group:
             "certified network."
         )
     return Group(*parts, *(Text(words, style="dim") for words in means), *drawn(result.picture, ""))
-
-
-def about_labels(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row.stores == LABELS]
 
 
 def about(count: float) -> str:
@@ -129,7 +118,7 @@ def table(rows: Sequence[Row]) -> Table:
 def draw(result: Comparison) -> Figure:
     """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
     rows = [row for row in result.rows if row.applies and row.parameters]
-    rows = rows if result.conflicts else about_labels(rows)
+    rows = [row for row in rows if result.conflicts or row.stores == LABELS]
     grows = len(result.steps) > 1 or bool(result.lines)
     figure, axes = pictures.canvas(10.4, 7.6 if grows else 1.8 + 0.3 * len(rows))
     if grows:
@@ -231,11 +220,7 @@ def spread(heights: list[float]) -> list[float]:
     >>> [round(x, 3) for x in spread([0.1, 0.1, 0.5])]
     [0.1, 0.133, 0.5]
     """
-    placed: list[float] = []
-    for height in heights:
-        placed.append(max(height, placed[-1] + ROOM) if placed else height)
-    above = max(0.0, placed[-1] - 1) if placed else 0.0
-    for i in reversed(range(len(placed))):  # what went over the top presses the others down
-        limit = placed[i + 1] - ROOM if i + 1 < len(placed) else placed[i] - above
-        placed[i] = min(placed[i], limit)
-    return placed
+    raised = list(accumulate(heights, lambda below, height: max(height, below + ROOM)))
+    # what went over the top presses the others down
+    pressed = accumulate(raised[::-1], lambda above, x: min(x, above - ROOM), initial=1 + ROOM)
+    return list(pressed)[:0:-1]

@@ -72,14 +72,13 @@ def draw(result: CheckpointDiff) -> Figure:
     shown = result.tensors[:MAX]
     figure, axes = pictures.canvas(9, 1.8 + 0.3 * max(1, len(shown)))
     sizes = [one.relative or 0.0 for one in shown]
-    axes.barh(range(len(shown)), sizes, color=pictures.ORANGE)
+    bars = axes.barh(range(len(shown)), sizes, color=pictures.ORANGE)
     axes.set_yticks(range(len(shown)), [brief(one.name, LETTERS) for one in shown])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.35 * max([*sizes, 1e-12]))
-    for place, one in enumerate(shown):
-        words = f"{one.changed:,}" + ("" if one.rank is None else f", rank {one.rank:,}")
-        axes.annotate(words, (sizes[place], place), (3, 0), textcoords="offset points",
-                      va="center", size=8, color=pictures.INK)  # fmt: skip
+    ranks = ("" if one.rank is None else f", rank {one.rank:,}" for one in shown)
+    words = [f"{one.changed:,}{rank}" for one, rank in zip(shown, ranks, strict=True)]
+    axes.bar_label(bars, words, padding=3, size=8, color=pictures.INK)
     title = f"{len(result.tensors):,} tensors differ, {result.equal:,} are equal"
     pictures.entitle(axes, title, "norm of the change over the norm of the tensor")
     return figure

@@ -54,13 +54,12 @@ def draw(curve: EncoderCurve) -> Figure:
     for kind, colour, marker, name in kinds:
         shown = [(d, y) for d, y, exact in points if exact is kind]
         if shown:
-            x, y = zip(*shown, strict=True)
-            axes.plot(x, y, marker, color=colour, markersize=6.5, label=name)
+            axes.plot(*zip(*shown, strict=True), marker, color=colour, markersize=6.5, label=name)
     tried = [(point.dimension, point.tried.get(LOOK_UP)) for point in curve.points]
     look_up = [(d, max(y, gap)) for d, y in tried if y is not None]
     if look_up:
-        x, y = zip(*look_up, strict=True)
-        axes.plot(x, y, ".--", color=ORANGE, linewidth=1, label="look-up (Theorem 2)")
+        name = "look-up (Theorem 2)"
+        axes.plot(*zip(*look_up, strict=True), ".--", color=ORANGE, linewidth=1, label=name)
     if curve.entropy > gap:
         name = "entropy of the data"
         axes.axhline(curve.entropy, color=GREY, linewidth=1, linestyle=":", label=name)

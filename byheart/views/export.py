@@ -16,8 +16,5 @@ def view(result: Exported) -> Group:
         parts.append(text.append(f"  {counts} in {where}: a run, not a proof", "not bold default"))
         parts += [Text(f"  {sentence}") for sentence in verified.failures]
     parts += [Text(f"note: {note}.") for note in result.notes]
-    if result:
-        parts.append(Text(f"written to {result.folder}: {', '.join(result.files)}"))
-    else:
-        parts.append(Text("nothing was written"))
-    return Group(*parts)
+    written = f"written to {result.folder}: {', '.join(result.files)}"
+    return Group(*parts, Text(written if result else "nothing was written"))

@@ -63,11 +63,9 @@ def draw(result: Explanation) -> Figure:
         flow.step(stage, y, f"stage-{i}-box")
         colour = COLOURS[stage.part]
         for lane in range(lanes):
-            filled = lane in (stage.lanes or ())
-            cell = Rectangle((strip + lane * LANE, y - 0.17), 0.8 * LANE, 0.17, ec="none")
-            cell.set_facecolor(INK if filled else FAINT)
-            cell.set_gid(f"stage-{i}-lane-{lane}")
-            axes.add_patch(cell)
+            fill = INK if lane in (stage.lanes or ()) else FAINT
+            corner, name = (strip + lane * LANE, y - 0.17), f"stage-{i}-lane-{lane}"
+            axes.add_patch(Rectangle(corner, 0.8 * LANE, 0.17, fc=fill, ec="none", gid=name))
         more = [lane for lane in stage.lanes or () if lane >= lanes]
         if more:
             axes.text(strip, y + 0.1, f"and {len(more):,} more", size=7.8, va="center", color=PALE)
@@ -75,9 +73,8 @@ def draw(result: Explanation) -> Figure:
         axes.add_patch(bar)
         if stage.read:  # of one answer, as `locate` finds them
             share = max(0.04, long * stage.read / max(1, stage.nonzero))
-            mark = Rectangle((bars, y - 0.2), share, 0.23, fc=MARK, ec="none")
-            mark.set_gid(f"stage-{i}-read")
-            axes.add_patch(mark)
+            corner, name = (bars, y - 0.2), f"stage-{i}-read"
+            axes.add_patch(Rectangle(corner, share, 0.23, fc=MARK, ec="none", gid=name))
         beside = bars + long + (0.08 if long else 0)
         axes.text(beside, y - 0.085, words, size=8.5, va="center", color=INK)
         axes.text(bars, y + 0.1, stage.does, size=7.8, va="center", color=PALE)
@@ -97,8 +94,7 @@ def title(axes: Axes, result: Explanation) -> None:
         f"{totals.nonzero:,} nonzero parameters, {totals.bits:,} binary digits, "
         f"depth {totals.depth:,}, width {totals.width:,}",
     )
-    words = f"{result.method}{form}"
-    axes.text(LEFT, 0.42, words, size=17, weight="bold", va="center", color=INK)
+    axes.text(LEFT, 0.42, f"{result.method}{form}", size=17, weight="bold", va="center", color=INK)
     for place, line in enumerate(lines):
         line = line.replace("$", r"\$")
         axes.text(LEFT, 0.76 + 0.24 * place, line, size=10.5, va="center", color=PALE)
@@ -139,8 +135,7 @@ class Flow:
         from matplotlib.patches import FancyBboxPatch
 
         corner, style = (x - width / 2, y - BOX / 2), "round,pad=0,rounding_size=0.06"
-        patch = FancyBboxPatch(corner, width, BOX, boxstyle=style, fc=colour, ec="none")
-        patch.set_gid(name)
+        patch = FancyBboxPatch(corner, width, BOX, boxstyle=style, fc=colour, ec="none", gid=name)
         self.axes.add_patch(patch)
         self.axes.text(x, y, words, ha="center", va="center", size=9, color="white")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import __version__, pictures
-from ..auditing.answer import Audit
-from ..errors import ByheartError, flags
+from ..auditing.answer import Audit, check_name
+from ..errors import flags
 from ..machine.files import refuse_existing, replacing
 from ..machine.tables import number
 from ..machine.words import brief, harmless
@@ -37,17 +37,9 @@ class Block(NamedTuple):
     rows: Sequence[Sequence[object]] = ()
 
 
-def check_report(path: Path) -> None:
-    """ByheartError if a report cannot have this name."""
-    if path.suffix.lower() not in FORMS:
-        raise ByheartError(f"{path}: a report must end in {' or '.join(FORMS)}.")
-    if not path.parent.is_dir():
-        raise ByheartError(f"{path.parent} is not a directory; create it first.")
-
-
 def write_report(result: Audit, path: Path, command: str, force: bool = False) -> Audit:
     """Write the report of an audit; the file appears whole or not at all."""
-    check_report(path)
+    check_name(path, "report", FORMS)
     from matplotlib import rc_context
 
     with rc_context(pictures.STYLE):
@@ -148,15 +140,8 @@ def html(page: Sequence[Block], picture: bytes) -> str:
         else:
             tag = tags[block.kind]
             parts.append(f"<{tag}>{escape(block.text)}</{tag}>")
-    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(page[0].text)}</title><style>{WORDS['style']}</style></head>\n<body>\n"
-        + "\n".join(parts)
-        + "\n</body></html>\n"
-    )
+    title, body = escape(page[0].text), "\n".join(parts)
+    return WORDS["page"].format(title=title, style=WORDS["style"], body=body)
 
 
 def _cell(value: object) -> str:

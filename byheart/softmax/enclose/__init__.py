@@ -46,20 +46,17 @@ def enclose(
             return best
     if best is not None and best.engine == "dense":
         return best
-    chosen = np.arange(len(targets))
-    if best is not None:
-        chosen = np.flatnonzero(~(best.values <= gap) & ~(best.below > gap))
+    nothing, zeros = np.full(len(targets), np.inf), np.zeros(len(targets))
+    known = best or Divergences(nothing, zeros, zeros.astype(np.int64), True, "dense")
+    chosen = np.flatnonzero(~(known.values <= gap) & ~(known.below > gap))
     dense, limit = import_module(".dense", __name__), min(limit, DOUBT)
     if not len(chosen) or dense.seconds(decoder, targets.subset(chosen[:1])) > limit:
         return best
     while dense.seconds(decoder, part := targets.subset(chosen)) > limit:
         chosen = chosen[::2]
     some = dense.enclose(decoder, part, gap)
-    if best is None:
-        nothing, zeros = np.full(len(targets), np.inf), np.zeros(len(targets))
-        best = Divergences(nothing, zeros, zeros.astype(np.int64), True, some.engine)
-    values, below, likeliest = best.values.copy(), best.below.copy(), best.likeliest.copy()
+    values, below, likeliest = known.values.copy(), known.below.copy(), known.likeliest.copy()
     values[chosen] = np.minimum(values[chosen], some.values)
     below[chosen] = np.maximum(below[chosen], some.below)
     likeliest[chosen] = some.likeliest
-    return replace(best, values=values, below=below, likeliest=likeliest)
+    return replace(known, values=values, below=below, likeliest=likeliest)

@@ -86,11 +86,10 @@ def reduce(shape: Shape, tensors: Mapping[str, NDArray]) -> Scalars | None:
         return Scalars(embedding[:, 0], weights, (), 0, shape.dimension)
     positions = tensors["positions.weight"]
     names = ("query", "key", "value", "out")
-    query, key, value, out = (tensors[f"attention.{name}.weight"] for name in names)
-    if not constant(embedding) or not constant(positions):
+    matrices = [tensors[f"attention.{name}.weight"] for name in names]
+    if not (constant(embedding) and constant(positions) and all(map(finite, matrices))):
         return None
-    if not all(finite(matrix) for matrix in (query, key, value, out)):
-        return None
+    query, key, value, out = matrices
     kappas = _products(_sums(key), _sums(query), shape.heads)
     nus = _products(_sums(value), _sums(out.T), shape.heads)
     total: dict[Fraction, Fraction] = {}  # heads with the same scores have the same average
