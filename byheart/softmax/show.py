@@ -43,12 +43,8 @@ def explained(model: DecoderModel) -> tuple[dict[str, Any], dict[str, Any]]:
     shape = model.network.shape
     reads: dict[str, Any] = {"dimension": shape.dimension, "positions": shape.mixing == ATTENTION}
     reads |= {"length": shape.length, "columns": shape.length, "padding": None, "extra": None}
-    more = {
-        "shape": shape,
-        "formula": shape.formula,
-        "ratio": ratio(shape.parameters, shape.vocabulary, shape.neurons),
-        "gap": model.claim.gap,
-    }
+    times = ratio(shape.parameters, shape.vocabulary, shape.neurons)
+    more = {"shape": shape, "formula": shape.formula, "ratio": times, "gap": model.claim.gap}
     return reads, more
 
 

@@ -15,23 +15,13 @@ def view(curve: EncoderCurve) -> Group:
         f"{curve.name}: {counts(curve, 'context')} with {counts(curve, 'distribution')} over "
         f"{plural(curve.vocabulary, 'token')}"
     )
-    table = columns(
-        *right("dimension", style="cyan"),
-        *right("divergence", "largest", no_wrap=True),
-        Column("", no_wrap=True),
-        "encoder",
-        *right("seconds", style="dim"),
-        space=3,
-    )
+    first, last = right("dimension", style="cyan"), right("seconds", style="dim")
+    nats, how = right("divergence", "largest", no_wrap=True), Column("", no_wrap=True)
+    table = columns(*first, *nats, how, "encoder", *last, space=3)
     for point in curve.points:
-        table.add_row(
-            number(point.dimension),
-            f"{point.divergence:.4g}",
-            f"{point.largest:.4g}",
-            Text("exact", "green") if point.exact else Text("upper bound"),
-            point.encoder,
-            f"{point.seconds:.1f}",
-        )
+        sizes = number(point.dimension), f"{point.divergence:.4g}", f"{point.largest:.4g}"
+        word = Text("exact", "green") if point.exact else Text("upper bound")
+        table.add_row(*sizes, word, point.encoder, f"{point.seconds:.1f}")
     means = (
         f"nats per prediction, beside an entropy of {number(curve.entropy)}",
         f"exact        a closed form: 0 up to the gap of {curve.gap:g}",

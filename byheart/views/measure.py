@@ -147,14 +147,13 @@ def filled(result: Measurement, cell: Cell) -> Text:
     )
     if most.plateau:
         return text.append("more sequences and more steps leave it as it is: a plateau, observed")
-    reasons = []
-    if most.share >= 0.95:
-        reasons.append("it is nearly all that the data holds")
-    if not most.level:
-        reasons.append("two numbers of sequences that give the same bits within 5 % are missing")
-    if not most.settled:
-        reasons.append("more steps still change it")
-    return text.append(f"not shown to be a plateau: {', and '.join(reasons)}", "yellow")
+    reasons = {
+        "it is nearly all that the data holds": most.share >= 0.95,
+        "two numbers of sequences that give the same bits within 5 % are missing": not most.level,
+        "more steps still change it": not most.settled,
+    }
+    why = ", and ".join(reason for reason, holds in reasons.items() if holds)
+    return text.append(f"not shown to be a plateau: {why}", "yellow")
 
 
 def conclusion(result: Measurement, cell: Cell) -> Text:
