@@ -76,29 +76,21 @@ class ItemChange:
 
 @dataclass(frozen=True, repr=False)
 class CheckpointDiff(Tabular):
-    """What differs between two checkpoints.
-
-    tensors        of both, that differ; `equal` counts the others
-    before_only    names of tensors that only the first has; `after_only`, the second
-    moved          pairs of these with the same numbers
-    ties           groups of tensors that are equal in one and not in the other
-    config         settings that differ, with both values
-    items          that are answered otherwise, have another rank or loss; None without data
-    """
+    """What differs between two checkpoints."""
 
     before: str
     after: str
-    tensors: tuple[TensorChange, ...]
-    equal: int
+    tensors: tuple[TensorChange, ...]  # of both, that differ
+    equal: int  # how many of both do not
     numbers: int
-    before_only: tuple[str, ...]
-    after_only: tuple[str, ...]
-    moved: tuple[tuple[str, str], ...]
-    ties: tuple[str, ...]
-    config: tuple[tuple[str, str, str], ...]
+    before_only: tuple[str, ...]  # names of tensors that only the first has
+    after_only: tuple[str, ...]  # that only the second has
+    moved: tuple[tuple[str, str], ...]  # pairs of these with the same numbers
+    ties: tuple[str, ...]  # groups of tensors that are equal in one and not in the other
+    config: tuple[tuple[str, str, str], ...]  # settings that differ, with both values
     tokenizer: tuple[str, ...]
     weights: tuple[tuple[closed.WeightsFile, ...], ...]
-    items: tuple[ItemChange, ...] | None = None
+    items: tuple[ItemChange, ...] | None = None  # that changed; None without data
     asked: int = 0
     picture: str | None = None
 

@@ -38,18 +38,12 @@ class OtherAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference:
-    """Two networks compared.
+    """Two networks compared."""
 
-    places    the parameters that differ
-    stages    all stages, in the order in which they begin
-    answers   those that differ; None if no data was asked
-    asked     how many sequences were
-    """
-
-    places: tuple[Place, ...] = field(repr=False)
-    stages: tuple[StageDifference, ...]
-    answers: tuple[OtherAnswer, ...] | None = None
-    asked: int = 0
+    places: tuple[Place, ...] = field(repr=False)  # the parameters that differ
+    stages: tuple[StageDifference, ...]  # all of them, in the order in which they begin
+    answers: tuple[OtherAnswer, ...] | None = None  # those that differ; None if no data was asked
+    asked: int = 0  # how many sequences were
 
     @property
     def parameters(self) -> int:
