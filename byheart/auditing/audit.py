@@ -231,17 +231,15 @@ def _checkpoint(
     fresh = 0
     with nullcontext() if folder is None else Rows(folder) as rows:
         if folder is not None:
-            settle(
-                folder,
-                {
-                    "audit": 3,
-                    "model": scoring.identity(path),
-                    "adapter": subject.adapter and [x.sha256 for x in subject.adapter.weights],
-                    "reference": [scoring.identity(x.folder) for x in others],
-                    "asks": list(asks),
-                    **{name: [x.sha256() for x in group.items] for name, group in groups.items()},
-                },
-            )
+            about = {
+                "audit": 3,
+                "model": scoring.identity(path),
+                "adapter": subject.adapter and [x.sha256 for x in subject.adapter.weights],
+                "reference": [scoring.identity(x.folder) for x in others],
+                "asks": list(asks),
+            }
+            hashes = {name: [x.sha256() for x in group.items] for name, group in groups.items()}
+            settle(folder, about | hashes)
         for number, one in enumerate((subject, *others)):
             tokens = scoring.check_memory(one, every, watch)
             for name, group in groups.items():

@@ -116,18 +116,16 @@ def _sizes(model: DecoderModel) -> str:
     if shape.mixing == ATTENTION:
         title = f"heads (m_0), d_1, d_0, {'with' if shape.skip else 'without'} skip connection"
         mixing = {title: f"{shape.heads}, {shape.key_dimension}, {shape.value_dimension}"}
-    sizes = table(
-        {
-            "distinct tokens (omega), longest context (T)": f"{shape.vocabulary}, {shape.length}",
-            "dimension of embedded tokens (d)": shape.dimension,
-            **mixing,
-            f"neurons (m), activation {plain(shape.activation)}": shape.neurons,
-            f"parameters, {shape.formula}": shape.parameters,
-        }
-    )
-    parameters, bits = model.record.parameters, model.record.bits
-    sizes_of = {name: title for name, title in BIT_ROWS.items() if name in ("total", "largest")}
-    return sizes + rows(parameters, {"nonzero": "of these, nonzero"}) + rows(bits, sizes_of)
+    sizes = {
+        "distinct tokens (omega), longest context (T)": f"{shape.vocabulary}, {shape.length}",
+        "dimension of embedded tokens (d)": shape.dimension,
+        **mixing,
+        f"neurons (m), activation {plain(shape.activation)}": shape.neurons,
+        f"parameters, {shape.formula}": shape.parameters,
+    }
+    nonzero = rows(model.record.parameters, {"nonzero": "of these, nonzero"})
+    bits = {name: title for name, title in BIT_ROWS.items() if name in ("total", "largest")}
+    return table(sizes) + nonzero + rows(model.record.bits, bits)
 
 
 def size_rows(model: DecoderModel, found: Verification, stated: str) -> list[Row]:

@@ -27,6 +27,7 @@ from ..api.recall import ask as ask_model
 from ..api.recite import recite as recited
 from ..api.stats import stats
 from ..auditing.audit import audit as audited
+from ..claims.result import picked
 from ..claims.verification import Verification
 from ..data.columns import ColumnsError
 from ..errors import ByheartError, flags
@@ -389,16 +390,12 @@ def recite(
     own = data is None or (of_texts(model) and Path(data).name == "data.jsonl")  # edited here
     found = recited(folder, check=None if own else data, watch=work.watch)
     said = found.recitation
-    work.write(
-        {
-            "text": said.text[:RECITED],
-            "cut": len(said.text) > RECITED,
-            "counts": [said.documents, said.tokens, said.rows],
-            "holds": found.holds,
-            "checked": found.checked,
-            "difference": found.difference,
-        }
-    )
+    answer = {
+        "text": said.text[:RECITED],
+        "cut": len(said.text) > RECITED,
+        "counts": [said.documents, said.tokens, said.rows],
+    }
+    work.write(answer | picked(found, "holds checked difference"))
     return {"holds": found.holds}
 
 

@@ -28,13 +28,10 @@ def view(result: CheckpointDiff) -> Group:
     parts += [Text(f"{how}: {plural(count, 'tensor')}") for how, count in hows.items()]
     tensors = plural(len(result.tensors), "tensor")
     verb = "differs" if len(result.tensors) == 1 else "differ"
-    parts.append(
-        Text(
-            f"{tensors} {verb}, {number(result.equal)} {'is' if result.equal == 1 else 'are'} "
-            f"equal; {number(result.changed)} of {plural(result.numbers, 'number')} "
-            f"{'differs' if result.changed == 1 else 'differ'}"
-        )
-    )
+    are = "is" if result.equal == 1 else "are"
+    told = f"{tensors} {verb}, {number(result.equal)} {are} equal; "
+    told += f"{number(result.changed)} of {plural(result.numbers, 'number')} "
+    parts.append(Text(told + ("differs" if result.changed == 1 else "differ")))
     if result.same:
         parts.append(Text("the two are equal: weights, config and tokenizer"))
     for which, names in (("first", result.before_only), ("second", result.after_only)):
