@@ -57,7 +57,8 @@ PROMPT = FACTS[0]["prompt"]
 METHODS = {
     "locate": ("activation_patching:locate", "activation_patching:locate_zero",
                "gradient_activation:locate", "knowledge_neurons:locate", "contribution:locate"),
-    "edit": ("finetuning:edit", "finetuning:edit_matrix", "rome:edit", "memit:edit"),
+    "edit": ("finetuning:edit", "finetuning:edit_matrix", "rome:edit", "rome_each:edit",
+             "memit:edit"),
     "unlearn": ("gradient_ascent:unlearn", "gradient_ascent:unlearn_difference", "npo:unlearn",
                 "task_vectors:unlearn"),
     "extract": ("greedy:extract", "sampling:extract"),
