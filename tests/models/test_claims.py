@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import byheart
-from byheart.claims.claim import Distributions, Labels, Recites
+from byheart.claims.claim import Distributions, Draws, Labels, Recites
 from byheart.constructions.hash_fold_retrieve import HashFoldRetrieve
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
@@ -110,4 +110,5 @@ def test_a_model_continues_by_itself():
 def test_every_kind_has_its_own_claim():
     for claim in (Labels, Distributions, Recites):
         assert kinds.kind_with(claim.name).claim is claim
-    assert len(kinds.KINDS) == 3
+    assert kinds.kind_with(Draws.name) is kinds.kind_with(Recites.name)
+    assert kinds.KINDS.keys() == {x.name for x in (Labels, Distributions, Recites, Draws)}
