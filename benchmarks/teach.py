@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -243,25 +244,32 @@ def compared(
                margin=found.margin, added=found.parameters[1] - found.parameters[0])]  # fmt: skip
     results = [part(f"row-{x['method']}", lambda x=x: x) for x in results]
     layers = len(old.blocks)
-    edit = Edit(old.model, list(contexts), list(contexts.values()), texts[:40], layers // 2, limit)
 
-    def edited(title: str, method: Callable[..., Any], strengths: tuple[float, ...]) -> dict:
-        """The row of the best strength of a method."""
+    def edited(
+        title: str, method: Callable[..., Any], strengths: tuple[float, ...], every: bool
+    ) -> dict:
+        """The row of the best strength of a method, and of the best block if it changes one."""
         tried = []
-        for strength in strengths:
+        edits = [
+            Edit(old.model, list(contexts), list(contexts.values()), texts[:40], block, limit)
+            for block in (range(layers) if every else (layers // 2,))
+        ]
+        for edit, strength in product(edits, strengths):
             began = time.process_time()
             model = method(edit, strength)
             made = replace(old, checkpoint=replace(old.checkpoint, model=model))
             spent = time.process_time() - began
             share = answered(made, facts) / len(facts)
             stays = 1 - locality(old, made, texts[:40])["flipped"]
-            tried.append((2 * share * stays / max(share + stays, 1e-9), strength, made, spent))
-        _, strength, made, spent = max(tried, key=lambda x: x[0])
+            both = 2 * share * stays / max(share + stays, 1e-9)
+            tried.append((both, edit.block, strength, made, spent))
+        _, block, strength, made, spent = max(tried, key=lambda x: x[0])
         total = sum(x[-1] for x in tried)
-        return row(title, made, spent, strength=strength, tried=len(tried), search=total)
+        chosen = {"block": block} if every else {}
+        return row(title, made, spent, strength=strength, tried=len(tried), search=total, **chosen)
 
-    for title, (method, strengths) in METHODS.items():
-        results.append(part(f"row-{title}", partial(edited, title, method, strengths)))
+    for title, how in METHODS.items():
+        results.append(part(f"row-{title}", partial(edited, title, *how)))
     return results
 
 

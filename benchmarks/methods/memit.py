@@ -2,9 +2,9 @@
 
 W + D with D = argmin sum |D k_i - r_i|^2 + strength * E |D k|^2: the keys k_i of the contexts get
 the wanted changes r_i, and the keys of normal texts change as little as the strength asks for.
-`memit` changes one block. `edit` changes all, as the paper does with several: the wanted stream
-after the last one is fitted, and each block in turn writes its share of what is still missing,
-1 of the number of blocks that are left.
+`memit` changes one block. `memit_all` and `edit` change all, as the paper does with several: the
+wanted stream after the last one is fitted, and each block in turn writes its share of what is still
+missing, 1 of the number of blocks that are left.
 Departures: no prefixes before the contexts. In `edit` the normal texts are random tokens, and the
 strength is 1.
 """
@@ -35,9 +35,10 @@ def least_squares(edit: Edit, model: Any, wanted: torch.Tensor, strength: float)
     return torch.linalg.solve(strength * normal + keys.T @ keys + ridge, keys.T @ wanted)
 
 
-def edit(model: Any, tokenizer: Any, request: Fact, strength: float = 1.0) -> Any:
-    count = len(blocks(model))
-    last = asked(model, tokenizer, request, count - 1)
+def memit_all(edit: Edit, strength: float) -> Any:
+    """All blocks, whichever one the edit names."""
+    count = len(blocks(edit.model))
+    last = replace(edit, block=count - 1)
     changed = last.copied().requires_grad_(False)
     wanted = last.values(changed, torch.arange(len(last.contexts)), STEPS, RATE)
     before = last.streams(changed)
@@ -46,3 +47,7 @@ def edit(model: Any, tokenizer: Any, request: Fact, strength: float = 1.0) -> An
         one = replace(last, model=changed, block=block)
         one.added(changed, least_squares(one, changed, missing / (count - block), strength))
     return changed
+
+
+def edit(model: Any, tokenizer: Any, request: Fact, strength: float = 1.0) -> Any:
+    return memit_all(asked(model, tokenizer, request, len(blocks(model)) - 1), strength)
