@@ -60,7 +60,7 @@ METHODS = {
     "edit": ("finetuning:edit", "finetuning:edit_matrix", "rome:edit", "rome_each:edit",
              "memit:edit"),
     "unlearn": ("gradient_ascent:unlearn", "gradient_ascent:unlearn_difference", "npo:unlearn",
-                "task_vectors:unlearn"),
+                "task_vectors:unlearn", "erasing:unlearn"),
     "extract": ("greedy:extract", "sampling:extract"),
     "membership": ("loss_attack:membership", "min_k:membership", "zlib_ratio:membership"),
     "attribute": ("tracin:attribute", "gradient_cosine:attribute", "trak:attribute",
@@ -278,7 +278,18 @@ def test_an_edit_where_no_neuron_is_on_changes_nothing(gpt2, tokenizer):
         assert plain(changed) == plain(dead)
 
 
-@pytest.mark.parametrize("name", METHODS["unlearn"])
+def test_erasing_takes_away_what_neurons_write(model, tokenizer):
+    changed = import_module("benchmarks.methods.erasing").unlearn(model, tokenizer, FACTS[:2], [])
+    pairs = zip(common.blocks(model), common.blocks(changed), strict=True)
+    erased = 0
+    for before, after in (map(common.written, pair) for pair in pairs):
+        differ = (before != after).any(dim=1)
+        assert not after[differ].any()
+        erased += int(differ.sum())
+    assert 2 <= erased <= 32
+
+
+@pytest.mark.parametrize("name", [x for x in METHODS["unlearn"] if x != "erasing:unlearn"])
 def test_unlearning_forgets_and_keeps(name, model, tokenizer):
     file, function = name.split(":")
     method = getattr(import_module(f"benchmarks.methods.{file}"), function)
