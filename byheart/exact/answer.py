@@ -52,7 +52,7 @@ def _words(model: ExactModel, sequences: Sequence[Sequence[Token]]) -> tuple[Bat
         return _rows(model, sequences)  # it refuses the first of them
     try:
         found = [places.get(token, -1) for tokens in sequences for token in tokens]  # type: ignore[arg-type]
-    except TypeError:  # a list is no word
+    except TypeError:  # a list is not a word
         return _rows(model, sequences)
     ids, sizes = np.array(found, np.int64), np.array(lengths)
     known = [True] * len(lengths)
